@@ -53,9 +53,7 @@ func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error 
 			text += "\n" + l.status(l.turn+1)
 		}
 		l.add(llm.Item{Role: llm.Result, CallID: c.ID, Name: c.Name, Text: text})
-		if fatal == nil {
-			fatal = err
-		}
+		fatal = cmp.Or(fatal, err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		l.answer.Partial = true
@@ -297,18 +295,12 @@ func failureText(err error) string {
 }
 
 func (l *loop) observeCall(c llm.Call) {
-	if l.Observe == nil {
-		return
-	}
 	l.watch.Lock()
 	defer l.watch.Unlock()
 	l.observe(Event{Type: "call", ID: c.ID, Name: c.Name, Arguments: cleanJSON(l.Secrets, c.Arguments)})
 }
 
 func (l *loop) observeResult(c llm.Call, text string, err error) {
-	if l.Observe == nil {
-		return
-	}
 	ok := err == nil
 	e := Event{Type: "result", ID: c.ID, Name: c.Name, Text: text, OK: &ok}
 	if err != nil {

@@ -55,8 +55,8 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	if err := l.Budget.Charge(quota.Usage{Calls: 1}); err != nil {
 		return nil, err
 	}
-	heard, said := l.listen(d)
-	reserved, err := l.reserve(ctx, heard)
+	wrapped, said := l.listen(d)
+	reserved, err := l.reserve(ctx, wrapped)
 	if err != nil {
 		return nil, err // without a reservation the model is not asked
 	}
@@ -65,7 +65,7 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 		return nil, errors.Join(err, reserved.Settle(quota.Usage{})) // without a record the model is not asked
 	}
 	began := time.Now()
-	turn, err := l.Model.Next(ctx, heard)
+	turn, err := l.Model.Next(ctx, wrapped)
 	if err != nil && said.Output > 0 {
 		said.Input = d.Weight()
 	}
@@ -80,14 +80,14 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 // listen counts the text that the model streams, so that a truncated answer is charged too: the provider does not
 // report its usage.
 func (l *ChargedModel) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
-	heard, said := *d, new(quota.Usage)
-	heard.OnText = func(piece string) {
+	wrapped, said := *d, new(quota.Usage)
+	wrapped.OnText = func(piece string) {
 		said.Output += llm.Estimate(piece)
 		if d.OnText != nil {
 			d.OnText(piece)
 		}
 	}
-	return &heard, said
+	return &wrapped, said
 }
 
 // book charges and records the outcome of a call.

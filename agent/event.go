@@ -25,9 +25,8 @@ type Event struct {
 }
 
 func (l *loop) observe(e Event) {
-	if l.Observe == nil {
-		return
+	if l.Observe != nil {
+		e.Turn = l.turn
+		l.Observe(e)
 	}
-	e.Turn = l.turn
-	l.Observe(e)
 }

@@ -8,5 +8,5 @@ import (
 //go:embed system.md
 var systemText string
 
-// System returns the instructions that stand before every dialog with tools.
+// System returns the system prompt of dialogs with tools.
 func System() string { return strings.TrimSpace(systemText) }

@@ -32,17 +32,17 @@ type Waiting struct {
 
 // Next implements [Model].
 func (r *Retry) Next(ctx context.Context, d *Dialog) (*Turn, error) {
-	heard := *d
+	wrapped := *d
 	spoken := false
 	if say := d.OnText; say != nil {
-		heard.OnText = func(piece string) {
+		wrapped.OnText = func(piece string) {
 			spoken = spoken || piece != ""
 			say(piece)
 		}
 	}
 	tries := cmp.Or(r.Tries, 4)
 	for tried := 1; ; tried++ {
-		turn, err := r.Model.Next(ctx, &heard)
+		turn, err := r.Model.Next(ctx, &wrapped)
 		wait, again := r.again(err, tried)
 		if wait > 0 && !again {
 			return nil, tooLong(err, wait)

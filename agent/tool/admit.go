@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -125,8 +126,8 @@ func (e *Executor) reachable(urls []slot) error {
 
 // byRule sets the rule of a refusal.
 func byRule(rule string, err error) error {
-	f := new(fault.Error)
-	if !errors.As(err, &f) || f.Kind != fault.Denied {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Denied {
 		return err
 	}
 	named := *f
@@ -162,11 +163,7 @@ func (e *Executor) absolute(name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
 	}
-	dir := e.Dir
-	if dir == "" {
-		dir = "/box"
-	}
-	return path.Join(dir, name)
+	return path.Join(cmp.Or(e.Dir, "/box"), name)
 }
 
 // some lists the first few names.

@@ -35,8 +35,7 @@ func Curl(f *websearch.Fetcher) shell.Command {
 
 func runCurl(ctx context.Context, c *shell.Call, f *websearch.Fetcher) error {
 	a, err := reader{Spec: curlSpec()}.sortOut(append([]string{"curl"}, c.Args...))
-	var r *refused
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*refused](err); ok {
 		return &fault.Error{Kind: fault.Denied, Op: "curl", Why: r.why, Rule: r.rule, Hint: r.hint}
 	}
 	if err != nil {

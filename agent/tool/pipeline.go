@@ -57,8 +57,7 @@ func parse(command string) ([][]string, error) {
 func invalid(command string, err error) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command cannot be read",
 		Err: err, Hint: allowed()}
-	var cause *fault.Error
-	if errors.As(err, &cause) {
+	if cause, ok := errors.AsType[*fault.Error](err); ok {
 		e.Kind, e.Err, e.Why = cause.Kind, nil, strings.TrimPrefix(cause.Error(), "parse script ")
 	}
 	return e

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,13 +87,8 @@ func decode[In any](name string, schema *jsonschema.Schema, arguments string) (i
 
 // plain is the text of an error of encoding/json without Go types.
 func plain(err error) string {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) {
-		name := t.Field
-		if name == "" {
-			name = "it"
-		}
-		return fmt.Sprintf("%s is %s where %s is wanted", name, kinds[t.Value], kindOf(t.Type))
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s is %s where %s is wanted", cmp.Or(t.Field, "it"), kinds[t.Value], kindOf(t.Type))
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

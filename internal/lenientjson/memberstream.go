@@ -1,6 +1,7 @@
 package lenientjson
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,12 +13,12 @@ type MemberStream struct {
 	Members []string // by which the answer is identified, see [Find]; nil means Member alone
 	Names   []string // that the answer has, see [FindAmong]; nil means Members
 
-	heard   strings.Builder
-	work    int // how many bytes were parsed to find the beginning
-	met     int // where the name of the member was seen last
-	begin   int // where its text begins
-	decoder *decoder
-	given   int
+	received strings.Builder
+	work     int // how many bytes were parsed to find the beginning
+	met      int // where the name of the member was seen last
+	begin    int // where its text begins
+	decoder  *decoder
+	given    int
 }
 
 // near is the largest distance of a string from the name of its member.
@@ -25,15 +26,15 @@ const near = 64
 
 // Hear adds the next piece and returns the part of the member in it.
 func (l *MemberStream) Hear(piece string) string {
-	if l.heard.Len()+len(piece) > Largest || l.decoder != nil && l.decoder.done {
+	if l.received.Len()+len(piece) > Largest || l.decoder != nil && l.decoder.done {
 		return ""
 	}
-	before := l.heard.Len()
-	l.heard.WriteString(piece)
+	before := l.received.Len()
+	l.received.WriteString(piece)
 	if l.decoder == nil && !l.begins(before) {
 		return ""
 	}
-	l.decoder.text = whole(l.heard.String())[l.begin:]
+	l.decoder.text = whole(l.received.String())[l.begin:]
 	l.decoder.run()
 	text := l.decoder.out.String()
 	fresh := text[l.given:]
@@ -57,27 +58,22 @@ func whole(text string) string {
 
 // begins searches for the beginning of the string, if the name of the member arrived recently.
 func (l *MemberStream) begins(before int) bool {
-	name, heard := l.member(), whole(l.heard.String())
-	from := max(0, min(before, len(heard))-len(name))
-	if at := strings.LastIndex(heard[from:], name); at >= 0 {
+	name, received := l.member(), whole(l.received.String())
+	from := max(0, min(before, len(received))-len(name))
+	if at := strings.LastIndex(received[from:], name); at >= 0 {
 		l.met = from + at + len(name)
 	}
 	if l.met == 0 || before-l.met > near || l.work > maxWork {
 		return false
 	}
-	begin, open, ok := l.locate(heard, name)
+	begin, open, ok := l.locate(received, name)
 	if ok {
 		l.begin, l.decoder = begin, &decoder{open: open, where: inValue, names: l.names()}
 	}
 	return ok
 }
 
-func (l *MemberStream) member() string {
-	if l.Member == "" {
-		return "text"
-	}
-	return l.Member
-}
+func (l *MemberStream) member() string { return cmp.Or(l.Member, "text") }
 
 func (l *MemberStream) members() []string {
 	if l.Members == nil {
@@ -95,12 +91,12 @@ func (l *MemberStream) names() []string {
 
 // locate finds where the string of a member begins in an incomplete answer. An open object that may still become the
 // answer is not searched inside.
-func (l *MemberStream) locate(heard, member string) (begin int, open rune, ok bool) {
+func (l *MemberStream) locate(received, member string) (begin int, open rune, ok bool) {
 	members := l.members()
-	l.work += len(heard)
-	s := newSearch(heard)
+	l.work += len(received)
+	s := newSearch(received)
 	for at, more := s.next(); more; at, more = s.next() {
-		r := reader{text: heard, at: at, names: l.names(), wanted: member}
+		r := reader{text: received, at: at, names: l.names(), wanted: member}
 		v, _ := r.value()
 		l.work += r.at - at
 		if r.member > 0 {
@@ -110,7 +106,7 @@ func (l *MemberStream) locate(heard, member string) (begin int, open rune, ok bo
 			break
 		}
 		if inner := v.find(members); inner != nil {
-			r = reader{text: heard, at: inner.at, names: l.names(), wanted: member}
+			r = reader{text: received, at: inner.at, names: l.names(), wanted: member}
 			_, _ = r.value()
 			return r.member, r.closer, r.member > 0
 		}

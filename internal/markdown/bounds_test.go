@@ -97,7 +97,7 @@ func TestPieces(t *testing.T) {
 			t.Errorf("cells %q: got %q, want %q", in, got, want)
 		}
 	}
-	if n := len(cells([]byte(strings.Repeat("|a", 1000)))); n != mostColumns {
+	if n := len(cells([]byte(strings.Repeat("|a", 1000)))); n != maxColumns {
 		t.Errorf("%d columns", n)
 	}
 }

@@ -50,9 +50,9 @@ type seg struct {
 }
 
 const (
-	leastRoom = 10   // least columns of text, even in the deepest list
-	slack     = 8    // columns that must be free behind a wide character to write it at once
-	longest   = 4096 // bytes of a word of no width
+	minRoom = 10   // least columns of text, even in the deepest list
+	slack   = 8    // columns that must be free behind a wide character to write it at once
+	longest = 4096 // bytes of a word of no width
 )
 
 // text adds s, which holds no newline.
@@ -274,7 +274,7 @@ func (f *flow) open() {
 	}
 	f.left, f.edge = f.col, 0
 	if f.limit > 0 {
-		f.edge = max(f.limit, f.left+min(leastRoom, f.limit))
+		f.edge = max(f.limit, f.left+min(minRoom, f.limit))
 	}
 }
 
@@ -356,5 +356,5 @@ func (f *flow) room() int {
 	for _, m := range f.margins {
 		left += m.columns
 	}
-	return max(f.limit-left, min(leastRoom, f.limit))
+	return max(f.limit-left, min(minRoom, f.limit))
 }

@@ -180,7 +180,7 @@ func isAlnum(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// run of c at the beginning of d.
+// runOf returns the length of the run of c at the beginning of d.
 func runOf(d []byte, c byte) int {
 	n := 0
 	for n < len(d) && d[n] == c {

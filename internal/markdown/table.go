@@ -27,7 +27,7 @@ const (
 	longestHead  = 4096     // bytes of a line that waits to be a table's head
 	longestRow   = 64 << 10 // bytes of a row; the rest makes another
 	longestTable = 256 << 10
-	mostColumns  = 64 // the rest is text of the last
+	maxColumns   = 64 // the rest is text of the last
 )
 
 // rowLine begins a line that may belong to a table.
@@ -155,7 +155,7 @@ func cells(s []byte) []string {
 		case s[i] == '\\' && i+1 < len(s) && s[i+1] == '|':
 			i++
 			cell = append(cell, '|')
-		case s[i] == '|' && len(all) < mostColumns-1:
+		case s[i] == '|' && len(all) < maxColumns-1:
 			all, cell, open = append(all, string(cell)), cell[:0], false
 			continue
 		default:

@@ -93,7 +93,7 @@ func label(head []byte) string {
 	}
 }
 
-// metaLabel reads <meta charset="…"> and its older form, where a content type stands in content.
+// metaLabel reads <meta charset="…"> and its older form, where content is a content type.
 func metaLabel(attrs []html.Attribute) string {
 	for _, a := range attrs {
 		switch a.Key {

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -230,8 +231,5 @@ func (f *Fetcher) Limit() int64 {
 }
 
 func (f *Fetcher) maxRedirects() int {
-	if f.MaxRedirects == 0 {
-		return DefaultMaxRedirects
-	}
-	return max(f.MaxRedirects, 0)
+	return max(cmp.Or(f.MaxRedirects, DefaultMaxRedirects), 0)
 }

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -92,9 +93,7 @@ func passage(text string, start, size int64) (part string, next *int64) {
 	if start >= total {
 		return "", nil
 	}
-	if size == 0 {
-		size = DefaultPassage
-	}
+	size = cmp.Or(size, DefaultPassage)
 	if size < 0 || size >= total-start {
 		return text[start:], nil
 	}

@@ -8,6 +8,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -154,9 +155,7 @@ func (q Query) check() (Query, error) {
 	case !slices.Contains([]string{"", "day", "week", "month", "year"}, q.Freshness):
 		return bad("the freshness "+strconv.Quote(cut(q.Freshness))+" is not known", "it is day, week, month or year")
 	}
-	if q.Count == 0 {
-		q.Count = DefaultCount
-	}
+	q.Count = cmp.Or(q.Count, DefaultCount)
 	return q, nil
 }
 

@@ -185,7 +185,7 @@ type collected struct {
 
 // A call is one that a model wants, as far as it has arrived.
 type call struct {
-	index     int // -1 when not told
+	index     int // -1 if not sent
 	id, name  string
 	arguments []byte
 	shape     shape // of the arguments
@@ -322,6 +322,6 @@ func (got *collected) tokens(d *llm.Dialog) quota.Usage {
 	for _, c := range got.calls {
 		said += 8 + llm.Estimate(string(c.arguments))
 	}
-	told := cmp.Or(got.usage, new(usage))
-	return wire.Usage(d, told.Prompt, told.Details.Cached, told.Completion, said)
+	counts := cmp.Or(got.usage, new(usage))
+	return wire.Usage(d, counts.Prompt, counts.Details.Cached, counts.Completion, said)
 }

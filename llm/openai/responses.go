@@ -16,7 +16,7 @@ const source = "openai"
 // Limits of the API.
 const (
 	maxCacheKey = 64 // bytes
-	leastOutput = 16 // tokens
+	minOutput   = 16 // tokens
 )
 
 type responses struct{ service }
@@ -120,7 +120,7 @@ func (m *responses) rest(b []byte, d *llm.Dialog) []byte {
 		b = wire.Temperature(b, d)
 	}
 	if d.MaxOutput > 0 {
-		b = strconv.AppendInt(wire.Member(b, "max_output_tokens"), max(d.MaxOutput, leastOutput), 10)
+		b = strconv.AppendInt(wire.Member(b, "max_output_tokens"), max(d.MaxOutput, minOutput), 10)
 	}
 	if d.Format != nil {
 		b = wire.Raw(b, "text", `{"format":{"type":"json_schema"`)

@@ -179,6 +179,6 @@ func cutBy(details *struct{ Reason string }) string {
 
 // usage returns the usage of the turn.
 func (r *response) usage(d *llm.Dialog, out *output) quota.Usage {
-	told := cmp.Or(r.Usage, new(responseUsage))
-	return wire.Usage(d, told.Input, told.Details.Cached, told.Output, out.weight())
+	counts := cmp.Or(r.Usage, new(responseUsage))
+	return wire.Usage(d, counts.Input, counts.Details.Cached, counts.Output, out.weight())
 }

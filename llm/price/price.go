@@ -98,9 +98,10 @@ type written struct {
 // it.
 func Parse(r io.Reader) (Table, error) {
 	t, err := parse(r)
-	var f *fault.Error
-	if named, ok := r.(interface{ Name() string }); ok && errors.As(err, &f) {
-		f.Subject = named.Name()
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		if named, ok := r.(interface{ Name() string }); ok {
+			f.Subject = named.Name()
+		}
 	}
 	return t, err
 }
@@ -132,14 +133,14 @@ func misread(why string) error {
 
 // plain is the text of an error of encoding/json without Go types.
 func plain(err error) string {
-	var t *json.UnmarshalTypeError
+	t, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
-	case errors.As(err, &t) && t.Field == "":
+	case ok && t.Field == "":
 		return "the list is not an object"
-	case errors.As(err, &t):
+	case ok:
 		return fmt.Sprintf("%s cannot be a %s", t.Field, t.Value)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the list breaks off"
+		return "the list is truncated"
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
 }

@@ -104,8 +104,8 @@ func TestWith(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	model := func(m string) string { return `{"as_of":"2025-08-07","models":{"m":` + m + `}}` }
 	for text, want := range map[string]string{
-		"":                                      "the list breaks off",
-		"{":                                     "the list breaks off",
+		"":                                      "the list is truncated",
+		"{":                                     "the list is truncated",
 		"[]":                                    "the list is not an object",
 		"{}":                                    `as_of is a date such as 2025-08-07, not ""`,
 		`{"as_of":"yesterday"}`:                 `not "yesterday"`,

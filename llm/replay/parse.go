@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -172,9 +173,7 @@ func (l *scriptLine) check() error {
 
 // step converts the line to a turn or a refusal.
 func (l *scriptLine) step() (step, error) {
-	if l.Model == "" {
-		l.Model = "script"
-	}
+	l.Model = cmp.Or(l.Model, "script")
 	st := step{pieces: l.Pieces, delay: time.Duration(l.Delay) * time.Millisecond, turn: llm.Turn{
 		Text: l.Text, Model: l.Model, Cut: l.Cut, Source: l.Source,
 		Usage: quota.Usage{Input: l.Usage.Input, Cached: l.Usage.Cached, Output: l.Usage.Output},
@@ -199,11 +198,7 @@ func (l *scriptLine) step() (step, error) {
 }
 
 func (r *refusal) fault(model string) error {
-	why := r.Why
-	if why == "" {
-		why = "the script refuses"
-	}
-	return llm.Refuse(model, why, r.Hint, &llm.Refusal{
+	return llm.Refuse(model, cmp.Or(r.Why, "the script refuses"), r.Hint, &llm.Refusal{
 		Status: r.Status, Code: r.Code, Message: r.Message, Retry: r.Retry, After: time.Duration(r.After) * time.Millisecond,
 	})
 }
@@ -237,10 +232,7 @@ func arguments(written json.RawMessage) (text string, err error) {
 	if err := json.Unmarshal(written, &text); err != nil {
 		return "", err
 	}
-	if text == "" {
-		return "{}", nil // a provider never passes on less
-	}
-	return text, nil
+	return cmp.Or(text, "{}"), nil // as a provider does
 }
 
 // nameCalls generates missing ids: call_1, call_2, and so on, but none that is in the script.

@@ -27,15 +27,15 @@ type Recorder struct {
 
 // Next implements [llm.Model].
 func (r *Recorder) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	heard := *d
+	wrapped := *d
 	var said strings.Builder
 	if say := d.OnText; say != nil {
-		heard.OnText = func(piece string) {
+		wrapped.OnText = func(piece string) {
 			said.WriteString(piece)
 			say(piece)
 		}
 	}
-	turn, err := r.Model.Next(ctx, &heard)
+	turn, err := r.Model.Next(ctx, &wrapped)
 	l, ok := written(turn, err, said.String())
 	if !ok {
 		return nil, err
@@ -78,8 +78,7 @@ func written(turn *llm.Turn, err error, said string) (l *scriptLine, ok bool) {
 		Status: r.Status, Code: r.Code, Message: r.Message, Retry: r.Retry,
 		After: int64((r.After + time.Millisecond - 1) / time.Millisecond),
 	}}
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		l.Model, l.Error.Why, l.Error.Hint = f.Subject, f.Why, f.Hint
 	}
 	return l, true

@@ -6,7 +6,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// accessLine is what a web server writes of a request, in the common or the combined format.
+// accessLine matches a line of an access log, in the common or the combined format.
 var accessLine = lazyregexp.New(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
 
 // isAccess reports whether lines are those of a web server.
@@ -89,7 +89,7 @@ func plainStyle(sample []string) logStyle {
 
 var statusForm = lazyregexp.New(`^[1-5][0-9]{2}$`)
 
-// statusText takes a number for a status in the log of a web server: 404 may occur elsewhere in its lines too.
+// statusText treats a number as a status in an access log: 404 may occur elsewhere in its lines too.
 func (t *conversation) statusText(q *query, file string) {
 	if len(q.with) != 1 || !statusForm.Get().MatchString(q.with[0].text) || q.status != "" ||
 		saysContain.Get().MatchString(q.request) || hasFields(file) {

@@ -13,11 +13,11 @@ import (
 type intent struct {
 	name   string
 	fits   func(*query) bool
-	takes  feature // what it makes use of; anything else said is not understood
+	takes  feature // what it uses; any other feature is not understood
 	answer func(*conversation, *query) string
 }
 
-// rowFeatures are what chooses the lines that a question is about.
+// rowFeatures select the lines that a question is about.
 const rowFeatures = include | exclude | anyCase | wholeWord | matching | blank | filled | skip | timed | status
 
 // intents are tried in this order.
@@ -133,7 +133,7 @@ func (t *conversation) reply(q *query) string {
 	return q.unknown()
 }
 
-// beforehand answers what needs no understanding of files.
+// beforehand answers what does not depend on files.
 func (t *conversation) beforehand(q *query) (string, bool) {
 	switch {
 	case t.found != "":
@@ -150,7 +150,7 @@ func (t *conversation) beforehand(q *query) (string, bool) {
 	return "", false
 }
 
-// notUnderstood lists the parts of a request that an intent has no use for.
+// notUnderstood lists the parts of a request that an intent does not use.
 func (q *query) notUnderstood(in intent) (parts []string) {
 	for _, s := range q.rest {
 		parts = append(parts, s.shown)

@@ -64,7 +64,7 @@ func isWord(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_'
 }
 
-// A fileName is one way to call a granted file.
+// A fileName is one name of a granted file.
 type fileName struct {
 	runes []rune
 	name  string
@@ -99,7 +99,7 @@ func (l *requestText) quotedFile(i int, names []fileName) {
 	}
 }
 
-// fileNames lists the ways to call the files, the longest first. A way that two files share is none.
+// fileNames lists the names of the files, the longest first, without those that two files share.
 func fileNames(files []llm.File) (list []fileName) {
 	owners := map[string][]string{}
 	for _, f := range files {
@@ -124,7 +124,7 @@ func fileNames(files []llm.File) (list []fileName) {
 	return list
 }
 
-// ways lists how a file can be called.
+// ways lists the names of a file.
 func ways(name string) []string {
 	base := path.Base(name)
 	list := []string{name, base}
@@ -141,7 +141,7 @@ func foldedRunes(s string) (list []rune) {
 	return list
 }
 
-// named reports whether a name stands at i, as a word of its own.
+// named reports whether a name is at i, as a word of its own.
 func (l *requestText) named(i int, name []rune) bool {
 	for k, r := range name {
 		if l.at(i+k) != r {
@@ -155,7 +155,7 @@ func (l *requestText) named(i int, name []rune) bool {
 	return !(inName(name[0]) && inName(l.at(i-1))) && !(inName(name[len(name)-1]) && l.nameGoesOn(end))
 }
 
-// nameGoesOn reports whether what follows at i belongs to a name; a full stop may as well end the sentence.
+// nameGoesOn reports whether the character at i continues a name; a full stop may end the sentence.
 func (l *requestText) nameGoesOn(i int) bool {
 	if l.at(i) == '.' {
 		return inName(l.at(i + 1))
@@ -165,7 +165,7 @@ func (l *requestText) nameGoesOn(i int) bool {
 
 func inName(r rune) bool { return isWord(r) || strings.ContainsRune("-./\\", r) }
 
-// An atomForm is a spelling that becomes a mark.
+// An atomForm is a pattern that becomes a mark.
 type atomForm struct {
 	mark rune
 	re   *regexp.Regexp // the group is what is marked
@@ -195,7 +195,7 @@ var atomForms = sync.OnceValue(func() (list []atomForm) {
 func (l *requestText) findForm(f atomForm) {
 	for start := 0; ; {
 		s, index := l.view()
-		begin, ok := byteOf(index, start)
+		begin, ok := slices.BinarySearch(index, start)
 		if !ok {
 			return
 		}
@@ -211,15 +211,9 @@ func (l *requestText) findForm(f atomForm) {
 	}
 }
 
-// byteOf returns where a cell begins in the view.
-func byteOf(index []int, at int) (int, bool) {
-	return slices.BinarySearch(index, at)
-}
-
 // number reads digits of any width; what is no number is 0.
 func number(text string) float64 {
-	plain := strings.ReplaceAll(string(foldedRunes(text)), ",", "")
-	n, err := strconv.ParseFloat(plain, 64)
+	n, err := strconv.ParseFloat(strings.ReplaceAll(string(foldedRunes(text)), ",", ""), 64)
 	if err != nil {
 		return 0
 	}

@@ -7,11 +7,11 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// commandForm is what a command of the shell looks like.
+// commandForm matches a command of the shell.
 var commandForm = lazyregexp.New(
 	`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
 
-// pass hands a command that was written instead of a question to execute, which judges it. The file may be left out if
+// pass passes a command that was written instead of a question to execute, which checks it. The file may be left out if
 // there is only one.
 func (t *conversation) pass(q *query) string {
 	command := strings.TrimSpace(q.request)

@@ -15,7 +15,7 @@ var abilityEn string
 //go:embed ability_ja.txt
 var abilityJa string
 
-// ability is what this model says of itself.
+// ability describes this model.
 func (q *query) ability() string {
 	if q.lang == ja {
 		return strings.TrimSuffix(abilityJa, "\n")
@@ -23,7 +23,7 @@ func (q *query) ability() string {
 	return strings.TrimSuffix(abilityEn, "\n")
 }
 
-// unknown answers a request that says nothing this model knows.
+// unknown answers a request that is not understood at all.
 func (q *query) unknown() string {
 	return q.say("I did not understand this request. ") + q.ability()
 }
@@ -68,7 +68,7 @@ func (q *query) noTool() string {
 	return q.say("I would have to read files for this, but the tool execute is not available here. Use hako run --file NAME \"…\".")
 }
 
-// stuck answers when the last turn came before the work was done.
+// stuck answers when no further call is allowed.
 func (t *conversation) stuck(q *query, command string) string {
 	if !t.offered(executeTool) {
 		return q.noTool()
@@ -84,7 +84,7 @@ func (t *conversation) stuck(q *query, command string) string {
 	return text
 }
 
-// failure words a command that did not work.
+// failure is the answer after a failed command.
 func (t *conversation) failure(q *query) string {
 	o := t.failed
 	if e := o.Error; e != nil && e.Kind == "timeout" {
@@ -107,7 +107,7 @@ func (t *conversation) failure(q *query) string {
 		block(strings.Split(why, "\n"))
 }
 
-// tooLarge is how the tree refuses a file.
+// tooLarge matches the error for a file over the size limit.
 var tooLarge = lazyregexp.New(`it has ([0-9.]+) ?([KMGT]?B), the limit file_size is ([0-9.]+ ?[KMGT]?B)`)
 
 // noField says that a file has no such column or key, and which it has.

@@ -8,14 +8,14 @@ import (
 	"hako/llm"
 )
 
-// A result is an answer for programs: what a script prints, or a text, or nothing at all; and for people, what that is.
+// A result is an answer for programs: the output of a script, or a text, or nothing at all; and a caption for people.
 type result struct {
 	script, text, about string
 }
 
-// result tells an answer from an excuse by what only answers begin or end with: the lines that a script printed, or a
-// caption in parentheses that begins with the file. Where the request or the file has such parentheses, an excuse may
-// quote them: then words are no answer.
+// result distinguishes an answer from a refusal: only answers begin with the output of a script, or end with a caption
+// in parentheses that begins with the file. If the request or a file has such parentheses, a refusal may quote them:
+// then only numbers and output count.
 func (m *descriptorModel) result(t *conversation, text string) (result, bool) {
 	if t.failed != nil {
 		return result{}, false
@@ -45,8 +45,8 @@ func (m *descriptorModel) worded(text string) (result, bool) {
 	return result{text: strings.TrimSpace(strings.Join(lines[:last], "\n")), about: lines[last]}, true
 }
 
-// printed is for lines that a script printed, with a caption below them. It prints them again, as the rules may have
-// seen only their beginning.
+// printed is for the output of a script with a caption below. The script is run again, as the rules may have seen only
+// the beginning of its output.
 func (m *descriptorModel) printed(text string) (result, bool) {
 	for _, j := range slices.Backward(m.jobs) {
 		about, ok := strings.CutPrefix(text, block(j.lines()))
@@ -78,7 +78,7 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return all
 }
 
-// foundNothing is what stands before the caption where there are no lines.
+// foundNothing precedes the caption if there are no lines.
 var foundNothing = []string{"Nothing found", "見つかりませんでした"}
 
 // value is for an answer in one line: "4 lines (app.log)", "7.5 (sales.csv, …)".

@@ -11,11 +11,11 @@ import (
 	"hako/run/fault"
 )
 
-// A Descriptors is what the rules find where a model works over descriptors: with the tools spawn, read, write and exit
+// Descriptors are the inputs of a model that works with file descriptors: with the tools spawn, read, write and exit
 // instead of execute.
 type Descriptors struct {
 	Inputs []Input
-	// Why begins the error that says that the rules have no answer; empty means that they cannot do the work.
+	// Why begins the error for a request without an answer; empty means a default.
 	Why string
 }
 
@@ -26,15 +26,14 @@ type Input struct {
 	FD    int    // of a stream
 }
 
-// streamFile is where a stream is kept, as its layout has to be known first. The script that asks may have files of its
-// own, and ask twice at the same time.
+// streamFile is a random name for the copy of a stream. Its layout must be detected before it is processed, so it is
+// read twice.
 func streamFile() string { return "/.stdin-" + rand.Text() }
 
-// New returns a model that answers one request. What the rules would have executed is spawned and read; the result goes
-// to fd 1 as plain as it can be, and what it is goes to standard error. A request without an answer is an error, as
-// nobody may be there to read an excuse.
+// New returns a model that answers one request. It spawns the commands of the rules and reads their output; the plain
+// result goes to fd 1, and its caption to standard error. A request without an answer is an error.
 func (k Descriptors) New() llm.Model {
-	m := &descriptorModel{desk: k, stream: streamFile(), asked: map[string]func(string){}}
+	m := &descriptorModel{inputs: k, stream: streamFile(), asked: map[string]func(string){}}
 	for _, in := range k.Inputs {
 		if in.Name != "" {
 			m.files = append(m.files, llm.File{Name: in.Name, Bytes: in.Bytes})
@@ -44,7 +43,7 @@ func (k Descriptors) New() llm.Model {
 }
 
 type descriptorModel struct {
-	desk   Descriptors
+	inputs Descriptors
 	files  []llm.File
 	stream string       // the file for it
 	kept   *scriptJob   // which keeps the stream in that file
@@ -72,7 +71,7 @@ func (m *descriptorModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, e
 	return &llm.Turn{Model: modelName, Calls: calls}, nil
 }
 
-// mayCall fails where the work cannot go on.
+// mayCall returns an error if a call is not allowed.
 func mayCall(d *llm.Dialog, calls []llm.Call) error {
 	t := conversation{d: d}
 	for _, c := range calls {
@@ -88,7 +87,7 @@ func mayCall(d *llm.Dialog, calls []llm.Call) error {
 	return nil
 }
 
-// hear passes results on to who waits for them.
+// hear passes results to their callbacks.
 func (m *descriptorModel) hear(d *llm.Dialog) {
 	for i, it := range d.Items {
 		wait, ok := m.asked[it.CallID]
@@ -103,7 +102,7 @@ func (m *descriptorModel) hear(d *llm.Dialog) {
 	}
 }
 
-// withoutStatus takes off what the loop adds to the last result of a turn: a line about what is left.
+// withoutStatus removes the status line that the loop adds to the last result of a turn.
 func withoutStatus(text string) string {
 	if at := strings.LastIndex(text, "\n[turn "); at >= 0 && !strings.Contains(text[at+1:], "\n") {
 		return text[:at]
@@ -111,7 +110,7 @@ func withoutStatus(text string) string {
 	return text
 }
 
-// call makes a call whose result somebody waits for.
+// call makes a call with a callback for its result.
 func (m *descriptorModel) call(name string, arguments map[string]any, wait func(result string)) llm.Call {
 	m.calls++
 	id := modelName + "-" + strconv.Itoa(m.calls)
@@ -119,7 +118,8 @@ func (m *descriptorModel) call(name string, arguments map[string]any, wait func(
 	return llm.Call{ID: id, Name: name, Arguments: jsonText(arguments)}
 }
 
-// next finds out what is to be called: first what was begun, then the stream, then whatever the rules want.
+// next returns the next calls: first those of started scripts, then the copy of the stream, then those that the rules
+// want.
 func (m *descriptorModel) next(d *llm.Dialog) ([]llm.Call, error) {
 	if calls := m.unfinished(); len(calls) > 0 {
 		return calls, nil
@@ -147,14 +147,14 @@ func (m *descriptorModel) unfinished() (calls []llm.Call) {
 	return calls
 }
 
-// keepStream has a stream written to a file, once.
+// keepStream copies a stream to a file, once.
 func (m *descriptorModel) keepStream() ([]llm.Call, error) {
-	at := slices.IndexFunc(m.desk.Inputs, func(in Input) bool { return in.Name == "" })
+	at := slices.IndexFunc(m.inputs.Inputs, func(in Input) bool { return in.Name == "" })
 	switch {
 	case at < 0:
 		return nil, nil
 	case m.kept == nil:
-		m.kept = &scriptJob{script: "cat > " + m.stream + "; wc -c < " + m.stream, stdin: &m.desk.Inputs[at].FD}
+		m.kept = &scriptJob{script: "cat > " + m.stream + "; wc -c < " + m.stream, stdin: &m.inputs.Inputs[at].FD}
 		return m.unfinished(), nil
 	case m.kept.failed():
 		return nil, m.refusal("standard input could not be kept: " + firstLine(m.kept.Err))
@@ -183,7 +183,7 @@ func (m *descriptorModel) inner(d *llm.Dialog) *llm.Dialog {
 	return in
 }
 
-// finish writes the result and leaves.
+// finish writes the result and exits.
 func (m *descriptorModel) finish(t *conversation, text string) ([]llm.Call, error) {
 	r, ok := m.result(t, text)
 	switch {
@@ -209,7 +209,7 @@ func (m *descriptorModel) finish(t *conversation, text string) ([]llm.Call, erro
 	return append(calls, m.call("exit", leave, ignore)), nil
 }
 
-// putAway ends a script with removing what was kept of the stream.
+// putAway is the end of a script that removes the copy of the stream.
 func (m *descriptorModel) putAway() string {
 	if m.kept == nil {
 		return ""
@@ -217,14 +217,14 @@ func (m *descriptorModel) putAway() string {
 	return "; rm -f " + m.stream
 }
 
-// named calls the file of the stream what people call it.
+// named replaces the name of the copy of the stream by stdin.
 func (m *descriptorModel) named(text string) string {
 	return strings.ReplaceAll(text, m.stream, "stdin")
 }
 
 func ignore(string) {}
 
-// firstWords leaves out what the rules say of themselves, and speaks of the flag that this door has.
+// firstWords removes the description of the model, and names the flag of this command.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for _, tongue := range []language{en, ja} {
@@ -236,7 +236,7 @@ func firstWords(text string) string {
 }
 
 func (m *descriptorModel) refusal(why string) error {
-	begin := m.desk.Why
+	begin := m.inputs.Why
 	if begin == "" {
 		begin = "the built-in rules cannot do this work"
 	}

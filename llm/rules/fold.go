@@ -1,26 +1,30 @@
 package rules
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
 )
 
-// Marks stand in a request for what was taken out of it as a whole, so that a rule can speak of "a quoted text" or "a
-// file". They are private characters; a request that contains one itself loses it.
+// Marks replace parts of a request, so that a rule can match "a quoted text" or "a file". They are characters of
+// private use, which are removed from requests.
 const (
 	quoteMark  = '\uE000' // a text in quotes
 	fileMark   = '\uE001' // the name of a granted file
 	numberMark = '\uE002' // a number
 	dateMark   = '\uE003' // a date, a time, an address: digits that are no number
 	pathMark   = '\uE004' // a path into JSON: .a.b
-	hole       = '\uE005' // what a rule has understood already
+	hole       = '\uE005' // what a rule has consumed already
 )
 
-// A cell is one character of a request as the rules see it, and where it stands.
+// A cell is one folded character of a request, and its position.
 type cell struct {
 	r        rune
 	from, to int // bytes of the request
-	atom     int // index of what a mark stands for
+	atom     int // index of what a mark replaces
 }
 
 // foldText returns the cells of a request: one width, one case, no runs of spaces.
@@ -47,71 +51,35 @@ func foldText(s string) []cell {
 	return cells
 }
 
-// foldRune gives characters that mean the same the same code.
+// foldRune maps equivalent characters to one.
 func foldRune(r rune) rune {
-	switch {
-	case r >= 0xFF01 && r <= 0xFF5E: // full-width ASCII
-		r -= 0xFEE0
-	case r >= 0xFF66 && r <= 0xFF9D: // half-width katakana
-		return []rune(wideKana)[r-0xFF66]
-	case r >= 0xE000 && r <= 0xF8FF:
+	if r >= 0xE000 && r <= 0xF8FF {
 		return unicode.ReplacementChar
-	case unicode.IsSpace(r) || r == 0x3000:
-		return ' '
 	}
-	switch r {
-	case '‐', '‑', '‒', '–', '—', '―', '−':
+	r = cmp.Or(width.LookupRune(r).Folded(), r)
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case strings.ContainsRune("‐‑‒–—―−", r):
 		return '-'
-	case '〜', '∼':
+	case r == '〜' || r == '∼':
 		return '~'
-	case '’', 'ʼ':
+	case r == '’' || r == 'ʼ':
 		return '\''
-	case '｡':
-		return '。'
-	case '､':
-		return '、'
 	}
 	return unicode.ToLower(r)
 }
 
-// wideKana are the katakana in the order of their half-width forms.
-const wideKana = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン"
-
-// voiced joins a letter with a voicing mark that follows it.
+// voiced joins a kana with a voicing mark that follows it.
 func voiced(r, mark rune) (rune, bool) {
-	switch mark {
-	case 'ﾞ', '\u3099':
-		if r == 'ウ' {
-			return 'ヴ', true
-		}
-		if canVoice(r) {
-			return r + 1, true
-		}
-	case 'ﾟ', '\u309A':
-		if r >= 'ハ' && r <= 'ホ' && (r-'ハ')%3 == 0 || r >= 'は' && r <= 'ほ' && (r-'は')%3 == 0 {
-			return r + 2, true
-		}
+	if mark != '\u3099' && mark != '\u309A' {
+		return 0, false
 	}
-	return 0, false
+	joined := []rune(norm.NFC.String(string([]rune{r, mark})))
+	return joined[0], len(joined) == 1
 }
 
-// canVoice reports whether the next code is the voiced form of a kana.
-func canVoice(r rune) bool {
-	if r >= 'ぁ' && r <= 'ゖ' {
-		r += 'ァ' - 'ぁ'
-	}
-	switch {
-	case r >= 'カ' && r <= 'チ':
-		return (r-'カ')%2 == 0
-	case r >= 'ツ' && r <= 'ト':
-		return (r-'ツ')%2 == 0
-	case r >= 'ハ' && r <= 'ホ':
-		return (r-'ハ')%3 == 0
-	}
-	return false
-}
-
-// narrow makes full-width ASCII what it looks like.
+// narrow replaces full-width ASCII by ASCII.
 func narrow(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0xFF01 && r <= 0xFF5E {

@@ -132,7 +132,7 @@ func (m *match) count(name string) (n int, ok bool) {
 	return n, f == float64(n) && n >= 1 && n <= 1e6
 }
 
-// counts returns all numbers in some groups; -1 stands for one that is no count.
+// counts returns all numbers in some groups; -1 is one that is no count.
 func (m *match) counts(groups ...string) (list []int) {
 	for _, name := range groups {
 		if n, ok := m.count(name); ok && m.mark(name) == 0 && name == "n" { // a number word

@@ -19,7 +19,7 @@ const (
 	ja
 )
 
-// longestRequest is how many bytes a request may have: what is longer is no simple question.
+// longestRequest is the length of the longest request in bytes: a longer one is no simple question.
 const longestRequest = 2000
 
 // parse understands a request as far as it can.
@@ -35,7 +35,7 @@ func parseWith(request string, files []llm.File, table *tableWords) *query {
 	return p.q
 }
 
-// newParser takes out of a request what is not to be read as words.
+// newParser replaces by marks what is not to be read as words.
 func newParser(request string, files []llm.File) *parser {
 	l := newRequestText(request)
 	l.findAtoms(files)
@@ -58,7 +58,7 @@ func (l *requestText) nameOf(c cell) string {
 	return l.atoms[c.atom].text
 }
 
-// language tells Japanese from English: kana decide, kanji do unless there are English words around them.
+// language distinguishes Japanese from English: kana decide, kanji only without English words around them.
 func (l *requestText) language() language {
 	s, _ := l.view()
 	kanji := false
@@ -77,18 +77,18 @@ func (l *requestText) language() language {
 var englishWords = lazyregexp.New(
 	`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
 
-// onlyKana is what is left of inflected words; names are written otherwise.
+// onlyKana matches the rest of an inflected word; names are not written so.
 var onlyKana = lazyregexp.New(`^\p{Hiragana}+$`)
 
 var ofFile = lazyregexp.New(`(?i)\b(?:from|in|of)\b|の`)
 
-// fileNameForm is what a file that was not granted looks like.
+// fileNameForm matches the name of a file that was not granted.
 var fileNameForm = lazyregexp.New(
 	`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
 
 func looksLikeFile(s string) bool { return fileNameForm.Get().MatchString(s) }
 
-// settle makes sense of what the rules left over, where there is only one.
+// settle interprets what the rules left over, where only one meaning is possible.
 func (q *query) settle(l *requestText) {
 	q.findMissing()
 	if q.impossible != "" {
@@ -132,7 +132,7 @@ func (q *query) settle(l *requestText) {
 	q.settleLoose()
 }
 
-// settleDay takes a date beside a text for one more text: "INFO lines on 2026-01-02".
+// settleDay treats a date beside a text as another text: "INFO lines on 2026-01-02".
 func (q *query) settleDay() {
 	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.anyText &&
 		!q.some(totals|field|top|freq|grouped|exclude) {
@@ -141,7 +141,7 @@ func (q *query) settleDay() {
 	}
 }
 
-// settleOwner takes a word beside a field of JSON for the list it belongs to: "average age of users".
+// settleOwner treats a word beside a field of JSON as the list it belongs to: "average age of users".
 func (q *query) settleOwner() {
 	if q.is(totals|field) && len(q.rest) == 1 && q.rest[0].mark == 0 && q.about(isJSON) && q.owner == "" {
 		q.owner = q.rest[0].text
@@ -149,7 +149,7 @@ func (q *query) settleOwner() {
 	}
 }
 
-// settleGather makes sense of a wish to sum up: how many in each group, or how often each occurs.
+// settleGather interprets a request for a summary: how many in each group, or how often each occurs.
 func (q *query) settleGather() {
 	switch {
 	case q.summarize == "" || q.some(totals|period|freq|top|repeats):
@@ -207,7 +207,7 @@ func isSettings(file string) bool {
 // bareQuestion is a name and nothing else: versionは？
 var bareQuestion = lazyregexp.New(`^[\w.-]+は(?:何(?:です)?か?)?[?？。]*$`)
 
-// findMissing takes names of files out of what was not understood.
+// findMissing moves names of files from the unknown words to missing.
 func (q *query) findMissing() {
 	q.rest = slices.DeleteFunc(q.rest, func(s unknownWords) bool {
 		missing := looksLikeFile(s.text) && (s.mark == 0 || s.mark == quoteMark)
@@ -218,7 +218,7 @@ func (q *query) findMissing() {
 	})
 }
 
-// settleLevel takes a level in capitals for a text: "ERROR lines" are those with ERROR in them. For the messages of a
+// settleLevel treats a level in capitals as a text: "ERROR lines" are those with ERROR in them. For the messages of a
 // log it stays a level.
 func (q *query) settleLevel() {
 	if q.levelText == "" || q.some(top|freq|messages|grouped|period|totals) {
@@ -231,7 +231,7 @@ func (q *query) settleLevel() {
 	q.level = ""
 }
 
-// settleLoose gives up on texts that may not be meant as such.
+// settleLoose moves texts that may not be meant as such to the unknown words.
 func (q *query) settleLoose() {
 	for _, n := range q.without {
 		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames(strings.ToLower(n.text)) != "" ||
@@ -241,7 +241,7 @@ func (q *query) settleLoose() {
 	}
 }
 
-// takesText reports whether a text to look for would make sense.
+// takesText reports whether a text to look for fits the query.
 func (q *query) takesText() bool {
 	return q.some(count|show|find|which|head|tail|lines|numbered|allFiles|level) &&
 		!q.some(include|exclude|field|totals|top|freq|grouped|unique|keys|length|differ|onlyIn|common|sorted)
@@ -259,7 +259,7 @@ func (s unknownWords) isText() bool {
 	return false
 }
 
-// dottedPath is what a path into JSON looks like without its first dot.
+// dottedPath matches a path into JSON without its first dot.
 var dottedPath = lazyregexp.New(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
 
 // latinText reports whether a word in Latin letters in a Japanese request is a text: it is, unless the file has fields
@@ -279,8 +279,8 @@ func (q *query) about(kind func(file string) bool) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !kind(name) })
 }
 
-// settleFields takes what is left over for fields, where an answer needs one. Whether there is such a field, the file
-// will tell.
+// settleFields treats unknown words as fields, where an answer needs one. Whether the file has such a field is found
+// out later.
 func (q *query) settleFields() {
 	if len(q.rest) == 1 && q.is(top|totals) && !q.is(grouped) { // top 3 products by total price
 		q.by = fieldRef{name: q.rest[0].text, guess: true}
@@ -319,7 +319,7 @@ func grantedNames(files []llm.File) (names []string) {
 	return names
 }
 
-// ofKind lists the granted files of a kind: log, csv…
+// ofKindFiles lists the granted files of a kind: log, csv…
 func ofKindFiles(files []llm.File, kind string) (names []string) {
 	ends := map[string][]string{"text": {".txt", ".md"}, "markdown": {".md"}, "json": {".json", ".jsonl", ".ndjson"},
 		"yaml": {".yaml", ".yml"}}[kind]

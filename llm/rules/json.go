@@ -8,7 +8,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A jsonLayout is what the documents of a file look like.
+// A jsonLayout is the structure of the documents of a file.
 type jsonLayout struct {
 	Docs  int        `json:"docs"`  // of those looked at
 	Type  string     `json:"type"`  // of the first
@@ -27,7 +27,7 @@ const jsonProbe = `def few: if type == "array" then .[:20] | map(few) elif type 
 // maxPaths is how many paths the probe lists.
 const maxPaths = 150
 
-// lookJSON finds out what is in a file of JSON. A loose one has other lines too, as logs do.
+// lookJSON detects the structure of a file of JSON. A loose one has other lines too, as logs do.
 func (t *conversation) lookJSON(file string, loose bool) *layout {
 	p := from(file)
 	if loose {
@@ -53,10 +53,10 @@ func (l *layout) jsonWords(filter string) []string {
 // scalarText makes one line of any value.
 const scalarText = ` | tostring | gsub("[\r\n]+"; " ")`
 
-// jqPath spells a path; what is missing is skipped.
+// jqPath is the filter of a path; missing values are skipped.
 func jqPath(path []string) string { return jqSteps(path) + " | values" }
 
-// jqSteps spells a path alone.
+// jqSteps is the filter of a path alone.
 func jqSteps(path []string) string {
 	text := ""
 	for _, step := range path {
@@ -81,7 +81,7 @@ func jqSteps(path []string) string {
 
 var plainKey = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// jqKey spells one key.
+// jqKey is the filter of one key.
 func jqKey(key string) string {
 	if plainKey.Get().MatchString(key) {
 		return "." + key
@@ -89,7 +89,7 @@ func jqKey(key string) string {
 	return ".[" + jsonText(key) + "]"
 }
 
-// shownPath spells a path as people write it.
+// shownPath is a path as people write it.
 func shownPath(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -134,7 +134,7 @@ func (c *column) findKey(q *query, ref fieldRef) (problem string) {
 	return ""
 }
 
-// pathKeys takes a path apart, without its brackets: .users[].name is users, name.
+// pathKeys splits a path, without its brackets: .users[].name is users, name.
 func pathKeys(s string) (keys []string) {
 	for part := range strings.SplitSeq(strings.Trim(s, ". "), ".") {
 		name, _, _ := strings.Cut(part, "[")

@@ -10,7 +10,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A layout is how the records of a file are written, as far as its first lines tell.
+// A layout is the format of a file, detected from its first lines.
 type layout struct {
 	file   string
 	json   *jsonLayout
@@ -20,13 +20,13 @@ type layout struct {
 	lines  []string   // the first lines as they are
 	quotes bool       // there are quoted fields
 	crlf   bool
-	width  int // of a quoted table that is made one of tabs; 0 means that it is as it is
+	width  int // columns of a quoted table that is converted to tabs; 0 means that it is not converted
 }
 
-// sampleLines is how many lines are looked at.
+// sampleLines is the size of the sample.
 const sampleLines = 6
 
-// look finds out how a file is laid out.
+// look detects the layout of a file.
 func (t *conversation) look(file string) *layout {
 	if isJSON(file) {
 		return t.lookJSON(file, false)
@@ -292,7 +292,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// normal spells names that are the same the same way.
+// normal normalizes a name for comparison.
 func normal(s string) string {
 	s = strings.ToLower(string(foldedRunes(s)))
 	return strings.NewReplacer(" ", "", "_", "", "-", "", "\ufeff", "").Replace(s)

@@ -10,11 +10,11 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A logStyle is how the lines of a log say their level and their message.
+// A logStyle is how to find the level and the message in the lines of a log.
 type logStyle struct {
 	lines   [][]string // stages that keep the lines of the level
 	message [][]string // stages that make messages of them
-	others  []string   // the stage that keeps the other lines; nil means that lines[0] tells them
+	others  []string   // the stage that keeps the other lines; nil means to invert lines[0]
 	mention bool       // there are no levels: lines that mention the word
 	fields  bool       // what stands between level and message was left out
 	none    bool       // no line is of that level
@@ -32,7 +32,7 @@ func allLevels(but string) string {
 	return strings.Join(list, "|")
 }
 
-// otherLevels are the words of levels that a line may say before it mentions another.
+// otherLevels are the words of levels that may precede another word for a level in a line.
 func otherLevels(but string) string {
 	var list []string
 	for _, w := range []string{"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"} {
@@ -57,8 +57,8 @@ func levelFilter() string {
 		`)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
 }
 
-// style finds out how a log writes a level: it looks at lines that have the word in capitals, else at lines that have
-// it in any way.
+// style detects how a log writes a level: it looks at lines that have the word in capitals, else at lines that have it
+// in any way.
 func (t *conversation) style(file, level string) logStyle {
 	if isJSON(file) {
 		return t.jsonStyle(file, level)
@@ -119,7 +119,7 @@ func readStyle(sample []string, level string) (s logStyle, ok bool) {
 		}
 		if len(rest)*2 >= len(sample) && len(rest) > 0 || len(rest) > 2 {
 			slices.Sort(seen)
-			return form.style(level, strings.Join(slices.Compact(seen), "|"), rest), true
+			return form.styleOf(level, strings.Join(slices.Compact(seen), "|"), rest), true
 		}
 	}
 	return s, false
@@ -160,16 +160,24 @@ func spelled(match, words string) string {
 	return best
 }
 
-// A textForm is a way to write a level in a line of text: the regular expression for any of some words, and the style
-// of a log where they were seen.
+// A textForm is a way to write a level in a line of text: the regular expression for some words, and the style of a log
+// in which they were found.
 type textForm struct {
 	token func(words string) string
-	style func(level, seen string, rest []string) logStyle
+	style func(level, seen string, rest []string) logStyle // nil means plain lines with the token
 }
 
 // textForms are tried in this order.
-var textForms = []textForm{{logfmtToken, logfmtStyle}, {capitalToken, capitalStyle}, {bracketToken, bracketStyle},
-	{glogToken, glogStyle}, {colonToken, colonStyle}}
+var textForms = []textForm{{logfmtToken, logfmtStyle}, {capitalToken, capitalStyle}, {token: bracketToken},
+	{token: glogToken}, {token: colonToken}}
+
+// styleOf is the style of a log with words in this form.
+func (f textForm) styleOf(level, seen string, rest []string) logStyle {
+	if f.style != nil {
+		return f.style(level, seen, rest)
+	}
+	return logStyle{lines: [][]string{{"grep", "-E", f.token(seen)}}}.after(f.token(seen), rest)
+}
 
 func logfmtToken(words string) string {
 	return `(^|[[:space:]])(level|lvl|severity)="?(` + strings.ToLower(words) + `|` + words + `)\b`
@@ -209,11 +217,7 @@ func capitalStyle(level, seen string, rest []string) logStyle {
 
 func bracketToken(words string) string { return `\[([a-z_]+:)?(` + strings.ToLower(words) + `)\]` }
 
-func bracketStyle(_, seen string, rest []string) logStyle {
-	return logStyle{lines: [][]string{{"grep", "-E", bracketToken(seen)}}}.after(bracketToken(seen), rest)
-}
-
-// glogToken knows the level by its first letter: E0131 12:00:00.000000 1 a.go:1]
+// glogToken matches the level by its first letter: E0131 12:00:00.000000 1 a.go:1]
 func glogToken(words string) string {
 	letter := words[:1]
 	if strings.Contains(words, "DEBUG|") {
@@ -222,11 +226,6 @@ func glogToken(words string) string {
 		letter = "[EW]"
 	}
 	return `^` + letter + `[0-9]{4} [^]]*\]`
-}
-
-func glogStyle(level, _ string, rest []string) logStyle {
-	token := glogToken(wordsOf(level))
-	return logStyle{lines: [][]string{{"grep", "-E", token}}}.after(token, rest)
 }
 
 func colonToken(words string) string {
@@ -242,12 +241,7 @@ func capitalised(words string) string {
 	return strings.Join(list, "|")
 }
 
-func colonStyle(_, seen string, rest []string) logStyle {
-	return logStyle{lines: [][]string{{"grep", "-E", colonToken(seen)}}}.after(colonToken(seen), rest)
-}
-
-// prefixes are what may stand between the level and the message. Each is left out where all lines that were looked at
-// have it.
+// prefixes may be between the level and the message. Each is removed if all lines of the sample have it.
 var prefixes = []string{
 	`^[0-9]+ +-+ +\[[^]]*\] +[^ ]+ +: +`, // pid --- [thread] class :
 	`^\[[^]]*\] *`,                       // [thread]
@@ -260,7 +254,7 @@ var prefixes = []string{
 	`^([A-Za-z0-9_.-]+=[^ ]* +)+`,                          // key=value
 }
 
-// separators may stand after the level, or after a prefix.
+// separators may follow the level or a prefix.
 const separators = `[]):|,>[:space:]-]*`
 
 // after completes a style: the message is what follows the level. The first level in a line counts, so it is marked by
@@ -388,7 +382,7 @@ func isKey(path, names []string) bool {
 	return n >= 0 && n <= 2 && slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(path[n], s) })
 }
 
-// sameButNumbers are the changes that make messages alike which differ only in numbers and ids.
+// sameButNumbers are the replacements that make messages equal which differ only in numbers and ids.
 var sameButNumbers = []struct{ form, to string }{
 	{`\b(0x)?[0-9a-fA-F-]*[0-9][0-9a-fA-F-]{7,}\b`, "#"},
 	{`\b[0-9]+([.][0-9]+)*(ms|us|ns|s|m|h|[KMGkmg]B)?\b`, `#\2`},

@@ -1,10 +1,10 @@
-// Package rules is a model without a network: rules that turn plain questions about files, in English or Japanese, into
-// calls of execute, and word what came of them.
+// Package rules is the built-in model, which needs no network: rules turn plain questions about files, in English or
+// Japanese, into calls of the tool execute, and its results into answers.
 //
-// Inside are two language packs (tables of phrases), the intents that answer them, the ways to find out how a file is
-// laid out, and what the values of a table say about the words of a request. It does not learn, does not talk, and
-// knows nothing but what it read. The one rule to keep: a request that is understood only in part is not answered,
-// since a wrong number is worse than none.
+// Phrases, words and translations are data: english.rules, japanese.rules, words.txt and answers.po. A request is
+// parsed into a query (grammar.go, actions.go, interpret.go), and the first intent that fits the query (answer.go)
+// works out the answer. A request that is understood only in part is not answered, since a wrong number is worse than
+// none.
 package rules
 
 import (
@@ -40,7 +40,7 @@ func (model) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// speak passes a text on, line by line.
+// speak streams a text line by line.
 func speak(d *llm.Dialog, text string) {
 	if d.OnText == nil {
 		return
@@ -50,7 +50,7 @@ func speak(d *llm.Dialog, text string) {
 	}
 }
 
-// decide answers the one question that has a form: whether to search the web.
+// decide answers the one question with a form: whether to search the web.
 func decide(t *conversation) (*llm.Turn, error) {
 	var schema struct {
 		Properties map[string]any `json:"properties"`

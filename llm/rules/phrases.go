@@ -10,8 +10,8 @@ import (
 	"hako/internal/text"
 )
 
-// say words a sentence in the language of the request, which answers.po has in Japanese. A context before a bar only
-// tells translations of the same text apart. A translation may leave values out, or say %[2]s for another order.
+// say formats a text in the language of the request; answers.po has the translations. A context before a bar
+// distinguishes translations of the same text. A translation may omit values, or use %[2]s for another order.
 func (q *query) say(text string, values ...any) string {
 	if q.lang == ja {
 		text = translations()[text]

@@ -15,7 +15,7 @@ type pipe struct {
 
 func from(files ...string) pipe { return pipe{files: files} }
 
-// then returns the pipe with one more stage. The words are data: they are quoted when the command is spelled.
+// then returns the pipe with one more stage. The words are data: String quotes them.
 func (p pipe) then(words ...string) pipe {
 	p.stages = append(slices.Clip(p.stages), words)
 	return p
@@ -79,7 +79,7 @@ func takesFiles(command string, files int) bool {
 	return files == 1
 }
 
-// operand spells a file so that it is not taken for an option.
+// operand returns a file name that is not taken for an option.
 func operand(name string) string {
 	if strings.HasPrefix(name, "-") || strings.HasPrefix(name, "+") {
 		return "./" + name
@@ -87,8 +87,8 @@ func operand(name string) string {
 	return name
 }
 
-// quote makes one word of a text: inside single quotes nothing has a meaning, so a request cannot leave its place in
-// the command.
+// quote quotes a word for the shell: inside single quotes nothing has a meaning, so that a request cannot inject
+// commands.
 func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
@@ -96,8 +96,8 @@ func quote(word string) string {
 	return "'" + quotes.Replace(word) + "'"
 }
 
-// quotes writes what single quotes do not keep: themselves, and a carriage return before a newline, which the parser
-// takes for the line end of other systems.
+// quotes escapes what single quotes do not keep: themselves, and a carriage return before a newline, which the parser
+// removes.
 var quotes = strings.NewReplacer("'", `'\''`, "\r\n", "\r''\n")
 
 func special(r rune) bool {
@@ -153,7 +153,7 @@ func (q *query) grep(list []textFilter) []string {
 	return words
 }
 
-// pattern spells a needle for grep.
+// pattern is the pattern of a text for grep.
 func (n textFilter) pattern(regex bool) string {
 	text := n.text
 	if regex && !n.regex {

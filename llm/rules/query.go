@@ -8,7 +8,7 @@ import (
 	"hako/llm"
 )
 
-// A feature is something that a request says.
+// A feature is something that a request asks for.
 type feature uint64
 
 // The features.
@@ -76,22 +76,22 @@ const featureNames = `show find count lines words chars size times records top f
 	numbered blank filled head tail span skip amount keys length differ onlyIn common which allFiles longest
 	shortest fileList fileSize biggest whole inside help timed status`
 
-// A textFilter is a text that lines have or have not.
+// A textFilter is a text that lines contain or not.
 type textFilter struct {
 	text   string
 	starts bool // at the start of the line
 	ends   bool // at its end
 	regex  bool // a regular expression
-	loose  bool // it may as well not be meant as a text
+	loose  bool // it may not be meant as a text
 	dot    bool // a full stop may follow
 }
 
-// A fieldRef is how a request calls a column or a key.
+// A fieldRef is the name of a column or a key in a request.
 type fieldRef struct {
 	name   string // as it was written; empty if it has a number
 	number int    // of a column, from 1; -1 is the last
 	path   bool   // a path: .a.b
-	guess  bool   // nobody said that it is a field
+	guess  bool   // it was not called a field
 }
 
 // A condition is on the value of a field.

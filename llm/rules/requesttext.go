@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// An atom is what a mark stands for.
+// An atom is what a mark replaces.
 type atom struct {
 	text string  // as it is meant: without the quotes
 	num  float64 // of a number
@@ -13,8 +13,7 @@ type atom struct {
 	value *mention // that the table has; nil means none
 }
 
-// A requestText is a request while it is being understood. Rules take out of it what they know; what is left at the end
-// nobody understood.
+// A requestText is a request while it is being parsed. Rules consume parts of it; the rest is not understood.
 type requestText struct {
 	src   string
 	cells []cell
@@ -25,7 +24,7 @@ func newRequestText(request string) *requestText {
 	return &requestText{src: request, cells: foldText(request)}
 }
 
-// view spells the cells as a string, with the index of the cell that each byte belongs to.
+// view returns the cells as a string, with the index of the cell of each byte.
 func (l *requestText) view() (s string, index []int) {
 	var b strings.Builder
 	for i, c := range l.cells {
@@ -67,14 +66,14 @@ func (l *requestText) folded(from, to int) string { return strings.TrimSpace(l.s
 
 func isAtom(r rune) bool { return r >= quoteMark && r <= pathMark }
 
-// mark puts a mark in the place of some cells.
+// mark replaces some cells by a mark.
 func (l *requestText) mark(r rune, from, to int, a atom) {
 	c := cell{r: r, from: l.cells[from].from, to: l.cells[to-1].to, atom: len(l.atoms)}
 	l.atoms = append(l.atoms, a)
 	l.splice(from, to, c)
 }
 
-// consume makes a hole of some cells.
+// consume replaces some cells by a hole.
 func (l *requestText) consume(from, to int) {
 	if from < to {
 		l.splice(from, to, cell{r: hole, from: l.cells[from].from, to: l.cells[to-1].to})

@@ -20,7 +20,7 @@ func (r *rowSet) isJSON() bool { return r.layout != nil && r.json != nil }
 // hasHeader reports whether the lines are known to be of a table with a header.
 func (r *rowSet) hasHeader() bool { return r.layout != nil && r.header != nil }
 
-// rows puts together the stages that keep the lines a request is about.
+// rows builds the stages that keep the lines a request is about.
 func (t *conversation) rows(q *query, file string) rowSet {
 	r := rowSet{pipe: from(file)}
 	t.statusText(q, file)

@@ -8,11 +8,10 @@ import (
 	"hako/llm"
 )
 
-// A scriptJob is a script at the desk, from spawn to the end of what it printed. What came of it has the form that
-// execute answers with.
+// A scriptJob is a script from spawn to the end of its output. Its result has the form of one of execute.
 type scriptJob struct {
 	output
-	call   llm.Call // as the rules made it; none for a job of the desk itself
+	call   llm.Call // as the rules made it; none for the copy of the stream
 	script string
 	stdin  *int // nil means that it reads none
 
@@ -22,10 +21,10 @@ type scriptJob struct {
 	done           bool
 }
 
-// mostRead is how much of an output the rules look at.
-const mostRead = 48 << 10
+// maxRead is how many bytes of an output are read.
+const maxRead = 48 << 10
 
-// next is the call that brings the job further.
+// next is the next call of the job.
 func (j *scriptJob) next(m *descriptorModel) llm.Call {
 	switch {
 	case !j.spawned:
@@ -55,7 +54,7 @@ func (j *scriptJob) begun(result string) {
 	j.spawned, j.stdout, j.stderr = true, fds.StdoutFD, fds.StderrFD
 }
 
-// broke ends a job that the desk refused to go on with.
+// broke ends a job after a failed call.
 func (j *scriptJob) broke(result string) {
 	j.Err = strings.TrimSpace(result)
 	j.finish(2)
@@ -65,7 +64,7 @@ func (j *scriptJob) finish(status int) {
 	j.done, j.Exit, j.OK, j.Total = true, status, status == 0, int64(len(j.Out))
 }
 
-// printed takes in a page of the output.
+// printed adds a page of the output.
 func (j *scriptJob) printed(result string) {
 	text, ended, ok := readPage(result)
 	if !ok {
@@ -74,10 +73,10 @@ func (j *scriptJob) printed(result string) {
 	}
 	j.Out += text
 	j.ended = ended
-	j.Cut = !ended && len(j.Out) >= mostRead
+	j.Cut = !ended && len(j.Out) >= maxRead
 }
 
-// complained takes in a page of the messages; after the last the job is done.
+// complained adds a page of standard error; after the last the job is done.
 func (j *scriptJob) complained(result string) {
 	text, ended, ok := readPage(result)
 	if !ok {
@@ -85,12 +84,12 @@ func (j *scriptJob) complained(result string) {
 		return
 	}
 	j.Err += text
-	if ended || len(j.Err) >= mostRead {
+	if ended || len(j.Err) >= maxRead {
 		j.finish(statusIn(result))
 	}
 }
 
-// readPage takes apart what read answers: a line in brackets, then the text.
+// readPage parses a result of read: a line in brackets, then the text.
 func readPage(result string) (text string, ended, ok bool) {
 	head, text, _ := strings.Cut(result, "\n")
 	if !strings.HasPrefix(head, "[fd ") || strings.Contains(head, "then it broke off") {

@@ -84,7 +84,7 @@ func (t *conversation) showIn(q *query, file string) string {
 const numberedTakes = numbered | show | find | lines | include | exclude | anyCase | wholeWord | blank | filled | head |
 	tail | span | inside | whole | allFiles | times
 
-// shown puts together the command that shows what is wanted of a file.
+// shown builds the command that shows what is wanted of a file.
 func (t *conversation) shown(q *query, file string) (p pipe, notes []string) {
 	if q.is(numbered) && q.has&^numberedTakes == 0 {
 		if !q.is(inside) {

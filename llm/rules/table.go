@@ -47,7 +47,7 @@ const numberTest = `v ~ /^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? 
 
 const cleanAmount = `sub(/\r$/, "", v); if (v ~ /^ *-?(¥|[$]|€)?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)? *$/ || v ~ /^ *-?(¥|[$]|€)[0-9]+([.][0-9]+)? *$/) gsub(/¥|[$]|€|,/, "", v); `
 
-// awkString spells a text for a program of awk.
+// awkString quotes a text for a program of awk.
 func awkString(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
 }

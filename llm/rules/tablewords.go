@@ -11,7 +11,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A tableWords is what a table says about the words of a request: the names of its columns, and the values that the
+// A tableWords are the words of a table that matter for a request: the names of its columns, and the values that the
 // request mentions. "IT" is a word like any other until a table has a department of that name.
 type tableWords struct {
 	file   string
@@ -19,7 +19,7 @@ type tableWords struct {
 	values []mention
 }
 
-// A mention is a value of a table that stands in a request.
+// A mention is a value of a table in a request.
 type mention struct {
 	runes   []rune // folded
 	columns []int  // from 0, where it is a value
@@ -62,10 +62,10 @@ func (q *query) onlyTable() string {
 	return ""
 }
 
-// mentionProgram lists the columns and values that stand in the text r, with how often they do.
+// mentionProgram lists the columns and values that occur in the text r, with how often they do.
 const mentionProgram = `NR > 1 {for (i = 1; i <= NF; i++) if ($i != "" && index(r, tolower($i))) n[i "\t" $i]++} END {for (k in n) print k "\t" n[k]}`
 
-// mentions asks which values of a table stand in the request.
+// mentions runs the command that lists the values of a table in the request.
 func (t *conversation) mentions(q *query, file string, tabs bool) (out output, known bool) {
 	option := "--csv"
 	if tabs {
@@ -75,7 +75,7 @@ func (t *conversation) mentions(q *query, file string, tabs bool) (out output, k
 		mentionProgram))
 }
 
-// awkText makes a text that awk takes as it is: a backslash has a meaning in assignments.
+// awkText makes a text safe for an assignment of awk, where a backslash has a meaning.
 func awkText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\\' || unicode.IsControl(r) {
@@ -100,19 +100,18 @@ func (g *tableWords) read(out output) {
 	})
 }
 
-// add notes a value, unless it could as well be a word of the question.
+// add adds a value, unless it could be a word of the question.
 func (g *tableWords) add(column int, value string) {
 	folded := foldedRunes(value)
 	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate.Get().MatchString(value) || len(folded) < 2 &&
 		!single(folded[0]) || onlyKana.Get().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
 		return
 	}
-	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
-	if at < 0 {
+	m := g.value(value)
+	if m == nil {
 		g.values = append(g.values, mention{runes: folded})
-		at = len(g.values) - 1
+		m = &g.values[len(g.values)-1]
 	}
-	m := &g.values[at]
 	if !slices.Contains(m.columns, column) {
 		m.columns = append(m.columns, column)
 	}
@@ -127,7 +126,7 @@ func single(r rune) bool {
 		r)
 }
 
-// named is the column with just this name, but for case and plural; -1 means none.
+// named is the index of the column with this name, ignoring case and plural; -1 means none.
 func (g *tableWords) named(name string) int {
 	if g == nil {
 		return -1
@@ -169,8 +168,7 @@ func (l *requestText) findValues(g *tableWords) {
 	l.findColumns(g)
 }
 
-// columnEnd returns where the name of a column ends that stands at i; 0 means none. A value may be a part of it: open
-// in open_date.
+// columnEnd returns the end of the name of a column at i; 0 means none. A value may be a part of it: open in open_date.
 func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 	for _, h := range g.header {
 		for _, way := range []string{h, strings.NewReplacer("_", " ", "-", " ").Replace(h)} {
@@ -184,14 +182,8 @@ func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 
 // partOfSpan reports whether a date is one end of a span: from that day on is not that day.
 func (l *requestText) partOfSpan(i int) bool {
-	var before, after strings.Builder
-	for _, c := range l.cells[max(0, i-9):i] {
-		before.WriteRune(c.r)
-	}
-	for _, c := range l.cells[i+1 : min(len(l.cells), i+8)] {
-		after.WriteRune(c.r)
-	}
-	return spanBefore.Get().MatchString(before.String()) || spanAfter.Get().MatchString(after.String())
+	return spanBefore.Get().MatchString(l.spelled(max(0, i-9), i)) ||
+		spanAfter.Get().MatchString(l.spelled(i+1, min(len(l.cells), i+8)))
 }
 
 var (
@@ -199,20 +191,18 @@ var (
 	spanAfter  = lazyregexp.New(`^ ?(?:から|まで|以|より|~|-|to\b|until|and\b|on\b|through)`)
 )
 
-// quotedValue notes that a text is a value of the table, if it is one.
+// quotedValue sets the value of a text that the table has.
 func (l *requestText) quotedValue(i int, g *tableWords) bool {
 	a := &l.atoms[l.cells[i].atom]
-	for j := range g.values {
-		if slices.Equal(g.values[j].runes, foldedRunes(a.text)) {
-			a.value = &g.values[j]
-			return true
-		}
+	if v := g.value(a.text); v != nil {
+		a.value = v
+		return true
 	}
 	return false
 }
 
-// valueEnd returns where a value ends that stands at i as a word of its own; 0 means that none does. A word that the
-// rules know is none, unless it is written as the table writes it, in capitals.
+// valueEnd returns the end of a value at i that is a word of its own; 0 means none. A word that the rules know is none,
+// unless it is written as in the table, in capitals.
 func (l *requestText) valueEnd(i int, m *mention) int {
 	end := i + len(m.runes)
 	for k, r := range m.runes {
@@ -241,8 +231,8 @@ func (l *requestText) valueEnd(i int, m *mention) int {
 	return end
 }
 
-// spelledOut reports whether a word is written just as the table writes it, and as words of a question are not: IT, or
-// Max within a sentence.
+// spelledOut reports whether a word is written as in the table, and not like a word of a question: IT, or Max within a
+// sentence.
 func (l *requestText) spelledOut(i, end int, written string, m *mention) bool {
 	if !slices.Contains(m.spelled, written) || written == "I" {
 		return false
@@ -251,7 +241,7 @@ func (l *requestText) spelledOut(i, end int, written string, m *mention) bool {
 		unicode.IsUpper([]rune(written)[0])
 }
 
-// meansFile reports whether a file is spoken of at a cell: open the file.
+// meansFile reports whether a file follows at a cell: open the file.
 func (l *requestText) meansFile(i int) bool {
 	for word, end := l.wordAt(l.skipSpace(i)); ; word, end = l.wordAt(l.skipSpace(end)) {
 		switch {
@@ -296,7 +286,7 @@ func (l *requestText) findColumns(g *tableWords) {
 	}
 }
 
-// valueAt is the value of a table that a cell is; nil if it is none.
+// valueAt is the value of a table at a cell; nil if there is none.
 func (l *requestText) valueAt(i int) *mention {
 	if l.at(i) != quoteMark || i < 0 || i >= len(l.cells) {
 		return nil
@@ -304,22 +294,25 @@ func (l *requestText) valueAt(i int) *mention {
 	return l.atoms[l.cells[i].atom].value
 }
 
-// valueOf is the same for the text of a needle.
+// valueOf is the same for a text.
 func (q *query) valueOf(text string) *mention {
 	if q.table == nil {
 		return nil
 	}
-	folded := foldedRunes(text)
-	for i := range q.table.values {
-		if slices.Equal(q.table.values[i].runes, folded) {
-			return &q.table.values[i]
-		}
-	}
-	return nil
+	return q.table.value(text)
 }
 
-// settleValues makes conditions of the values that a request mentions: those that nothing was said about, and those
-// that rows were said to be of.
+// value is the value of the table that a text is; nil if it is none.
+func (g *tableWords) value(text string) *mention {
+	folded := foldedRunes(text)
+	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
+	if at < 0 {
+		return nil
+	}
+	return &g.values[at]
+}
+
+// settleValues makes conditions of the values that a request mentions without saying more about them.
 func (q *query) settleValues(l *requestText) {
 	if q.table == nil {
 		return
@@ -355,8 +348,7 @@ func (q *query) needleIsValue(n textFilter, op string) bool {
 	return m != nil && !n.starts && !n.ends && !n.regex && !q.some(anyCase|wholeWord|times|numbered) && q.meansValue(m, op)
 }
 
-// meansValue notes a condition. Two values of one column are alternatives; a value of several columns may mean any of
-// these.
+// meansValue adds a condition. Two values of one column are alternatives; a value of several columns is ambiguous.
 func (q *query) meansValue(m *mention, op string) bool {
 	if len(m.columns) != 1 {
 		var names []string
@@ -385,7 +377,7 @@ func (q *query) meansValue(m *mention, op string) bool {
 	return true
 }
 
-// settleNouns leaves out words for the rows of a table: orders in orders.csv.
+// settleNouns drops words for the rows of a table: orders in orders.csv.
 func (q *query) settleNouns() {
 	if q.table == nil {
 		return
@@ -440,7 +432,7 @@ func (g *tableWords) quantity() (name string) {
 func stem(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
 
 var (
-	// saysContain is said of texts, not of values.
+	// saysContain matches words about texts, not about values.
 	saysContain = lazyregexp.New(
 		`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
 	eitherOr = lazyregexp.New(`(?i)\bor\b|または|もしくは|あるいは`)

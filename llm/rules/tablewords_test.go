@@ -53,9 +53,9 @@ func FuzzWordsOfTables(f *testing.F) {
 // TestFailuresAreWorded checks what people read when a command does not work.
 func TestFailuresAreWorded(t *testing.T) {
 	for result, want := range map[string]string{
-		`{"ok":false,"exit_code":124,"error":{"kind":"timeout","reason":"it went over the limit time=4s","hint":"do less"}}`:                             "took too long",
-		`{"ok":false,"exit_code":1,"stderr_text":"head: cannot open 'a.csv' for reading: it has 18 MB, the limit file_size is 10 MB\n"}`:                 "--limit file_size=18MB",
-		`{"ok":false,"exit_code":2,"stderr_text":"head: it is broken\n"}`:                                                                                "did not work",
+		`{"ok":false,"exit_code":124,"error":{"kind":"timeout","reason":"it went over the limit time=4s","hint":"do less"}}`:                            "took too long",
+		`{"ok":false,"exit_code":1,"stderr_text":"head: cannot open 'a.csv' for reading: it has 18 MB, the limit file_size is 10 MB\n"}`:                "--limit file_size=18MB",
+		`{"ok":false,"exit_code":2,"stderr_text":"head: it is broken\n"}`:                                                                               "did not work",
 		`{"ok":false,"exit_code":1,"error":{"kind":"denied","reason":"the option -x of head cannot be used here","hint":"allowed for head are -n -c"}}`: "allowed for head",
 	} {
 		d := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}}, Items: []llm.Item{user("sum of x", llm.File{Name: "a.csv"})}}

@@ -99,7 +99,7 @@ func (t *conversation) rankedBy(q *query, file string) (by fieldRef, ok bool) {
 	return by, problem == "" && c.inAwk() && c.numeric()
 }
 
-// ranking words a list of tallies.
+// ranking is the answer for a list of counts.
 func (q *query) ranking(file string, list []valueCount, kinds int, notes ...string) string {
 	if len(list) == 0 {
 		return q.nothing(file, notes, 0)
@@ -112,7 +112,7 @@ func (q *query) ranking(file string, list []valueCount, kinds int, notes ...stri
 	return strings.Join(lines, "\n") + "\n\n" + tail + q.say(" ") + q.of(file, notes...)
 }
 
-// tallyLines numbers a list of tallies.
+// tallyLines numbers a list of counts.
 func tallyLines(list []valueCount) (lines []string) {
 	for i, e := range list {
 		text := strings.TrimRight(e.text, "\r ")
@@ -165,7 +165,7 @@ var severalMessages = lazyregexp.New(`(?i)\b(?:errors|warnings|messages|logs|ent
 // levelName is the level, or a word for any.
 func (q *query) levelName() string { return cmp.Or(q.level, q.say("(any)")) }
 
-// messageList words the most frequent messages.
+// messageList is the answer with the most frequent messages.
 func (q *query) messageList(file string, style logStyle, list, exact []valueCount, total int) string {
 	if len(list) == 0 {
 		return q.nothing(file, []string{q.say("level %s", q.levelName())}, 0)
@@ -204,7 +204,7 @@ func (q *query) styleNotes(style logStyle) []string {
 	return nil
 }
 
-// periods are how much of a timestamp says in which minute, hour or day it is.
+// periods are the scripts that cut a timestamp to its minute, hour or day.
 var periods = map[string]string{
 	"day":    `s%^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2})[T ].*$%\1%p`,
 	"hour":   `s%^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2})[T ]([0-9]{2}):.*$%\1 \2:00%p`,
@@ -213,8 +213,8 @@ var periods = map[string]string{
 
 var timeOfLine = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
 
-// byTime answers how many lines there are in each hour, day or minute. Only lines that begin with a date and a time can
-// be told.
+// byTime answers how many lines there are in each hour, day or minute. Only lines that begin with a date and a time
+// count.
 func byTime(t *conversation, q *query) string {
 	file := q.source()
 	first := t.sample(file)

@@ -9,8 +9,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// sums is a filter that calculates over an array of texts. What is no number is counted, not forgotten: a sum without
-// it may be wrong.
+// sums is a filter that calculates over an array of texts. Values that are no numbers are counted too: a sum without
+// them may be wrong.
 func (q *query) sums(number string) string {
 	parts := []string{"all: length", "n: ($n | length)", "other: (map(select([" + number + "] == [])) | first)"}
 	for _, kind := range q.totals {
@@ -29,7 +29,7 @@ func (q *query) sums(number string) string {
 // amountForm is how amounts of money are written: ¥1,200 or $3,000.50.
 var amountForm = lazyregexp.New(`^[¥$€]?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)?$`)
 
-// numberFilter makes a number of a text. Where amounts with commas were seen, these are read too.
+// numberFilter converts a text to a number. If the sample has amounts with commas, these are converted too.
 func (c *column) numberFilter() string {
 	for _, row := range c.rows {
 		if c.index < len(row) && amountForm.Get().MatchString(row[c.index]) && strings.ContainsAny(row[c.index], "¥$€,") {
@@ -129,7 +129,7 @@ var totalNames = map[string]string{"sum": "sum", "average": "average", "median":
 
 var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
-// totalText words a result.
+// totalText is the answer for a result.
 func (q *query) totalText(file, name string, s *sumTable) string {
 	if s.N == 0 {
 		return q.noNumbers(file, name, s)
@@ -169,7 +169,7 @@ func (q *query) totalPart(kind string, s *sumTable, named bool) string {
 	return text
 }
 
-// leftOut says what did not take part.
+// leftOut says which values were left out.
 func (q *query) leftOut(s *sumTable) string {
 	if s.Other == nil {
 		return ""

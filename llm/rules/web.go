@@ -6,7 +6,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// search has the web searched, where that can be done, and words the results.
+// search searches the web, if the tool is offered, and lists the results.
 func (t *conversation) search(q *query) string {
 	query := q.web
 	if query == "" {
@@ -31,7 +31,7 @@ func (t *conversation) search(q *query) string {
 // A hit is one result of a search.
 type hit struct{ title, url string }
 
-// wordResults lists titles and addresses: what the pages say is not for rules to judge.
+// wordResults lists titles and URLs.
 func (t *conversation) wordResults(q *query, text string) string {
 	hits := readHits(text)
 	if len(hits) == 0 {

@@ -24,7 +24,7 @@ import (
 // A Tool is a tool that reaches beyond this machine.
 type Tool struct {
 	tool.Tool
-	Words []string // the command that a call stands for: mcp, its server, its name
+	Words []string // the command of a call: mcp, its server, its name
 }
 
 // A Runner executes the commands that calls became. It is a [run.Runner] to be put behind a gate.

@@ -64,13 +64,11 @@ func launchError(s Server, err error) error {
 
 // reason returns an error without the operation and path before it.
 func reason(err error) string {
-	var path *fs.PathError
-	var lookup *exec.Error
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &lookup):
-		err = lookup.Err
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err.Error()
+	}
+	if lookup, ok := errors.AsType[*exec.Error](err); ok {
+		return lookup.Err.Error()
 	}
 	return err.Error()
 }

@@ -231,8 +231,7 @@ func (m *serverConn) startError(ctx context.Context, l *session, err error) erro
 
 // plainError is the text of an error of the transport, without URLs: they may contain keys.
 func (m *serverConn) plainError(err error) string {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		err = at.Err
 	}
 	s := err.Error()

@@ -6,10 +6,10 @@
 //	name/dialog   the dialog as JSON; without it, somebody says hi
 //	name/request  the body that must be sent, exactly; without it, any
 //	name/answer   a status with a type, headers, an empty line and the body
-//	name/want     what comes of it, see [describe]
+//	name/want     the outcome, see [describe]
 //
 // The last line of an answer may be (cut) for a body that ends right before it, or (abort) for a connection that breaks
-// there. Long lines may be broken with a backslash. $HOST stands for the address of the server. The rule to keep: what
+// there. Long lines may be broken with a backslash. $HOST is the address of the server. The rule to keep: what
 // a service was once seen to send gets a case here before the client is changed for it.
 package wiretest
 
@@ -82,11 +82,11 @@ func (c *replay) run(t *testing.T, make func(model, url string) llm.Model, piece
 	if err := json.Unmarshal([]byte(c.dialog), &d); err != nil {
 		t.Fatalf("the dialog: %v", err)
 	}
-	var told []string
-	d.OnText = func(piece string) { told = append(told, piece) }
+	var streamed []string
+	d.OnText = func(piece string) { streamed = append(streamed, piece) }
 	model, _, _ := strings.Cut(c.name, "+")
 	turn, err := make(model, server.URL).Next(t.Context(), &d)
-	got := describe(turn, err, told)
+	got := describe(turn, err, streamed)
 	if want := strings.ReplaceAll(c.want, "$HOST", strings.TrimPrefix(server.URL, "http://")); got != want {
 		t.Errorf("in pieces of %d, got\n%swant\n%s", piece, got, want)
 	}
@@ -121,9 +121,9 @@ func Serve(w http.ResponseWriter, answer string, piece int) {
 	}
 }
 
-// describe spells what came of a request: the error with everything that hangs on it, or the turn. Lines that would be
+// describe prints the outcome of a request: the error with its kind and hint, or the turn. Lines that would be
 // empty are left out.
-func describe(turn *llm.Turn, err error, told []string) string {
+func describe(turn *llm.Turn, err error, streamed []string) string {
 	var b bytes.Buffer
 	line := func(name string, value any) {
 		if text := fmt.Sprint(value); text != "" && text != "[]" {
@@ -141,8 +141,8 @@ func describe(turn *llm.Turn, err error, told []string) string {
 		return b.String()
 	}
 	line("text", turn.Text)
-	if joined := strings.Join(told, ""); joined != turn.Text {
-		line("told", fmt.Sprintf("%q", told))
+	if joined := strings.Join(streamed, ""); joined != turn.Text {
+		line("streamed", fmt.Sprintf("%q", streamed))
 	}
 	for _, c := range turn.Calls {
 		line("call", c.ID+" "+c.Name+" "+c.Arguments)

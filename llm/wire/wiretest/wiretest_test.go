@@ -53,7 +53,7 @@ func TestDescribe(t *testing.T) {
 	turn := &llm.Turn{Text: "ab", Calls: []llm.Call{{ID: "i", Name: "n", Arguments: "{}"}}, Model: "m", Source: "s",
 		Raw: []byte("[]1")}
 	if got := describe(turn, nil,
-		[]string{"a"}); got != "text: ab\ntold: [\"a\"]\ncall: i n {}\nusage: 0 input, 0 cached, 0 output\nmodel: m\ns: []1\n" {
+		[]string{"a"}); got != "text: ab\nstreamed: [\"a\"]\ncall: i n {}\nusage: 0 input, 0 cached, 0 output\nmodel: m\ns: []1\n" {
 		t.Error(got)
 	}
 	err := llm.Refuse("m", "why", "hint", &llm.Refusal{Code: "c", Retry: true, After: time.Second})
