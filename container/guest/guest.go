@@ -25,36 +25,36 @@ import (
 	"hako/run/fault"
 )
 
-// Name is what the program must be called by to be the guest.
+// Name is the program name of the guest.
 const Name = "hako-guest"
 
-// Options say how a guest works.
+// Options configure a guest.
 type Options struct {
-	Socket string // where it listens; required
-	UID    int    // whom commands run as; zero means whom the guest runs as
-	GID    int    // their group; zero means the number of the user
-	Dir    string // where commands start unless they say otherwise; empty means /
-	Home   string // their home directory; empty means what the system knows about the user, or Dir
-	Spool  string // where the output of jobs is kept; empty means the temporary directory
+	Socket string // path to listen on; required
+	UID    int    // user ID of the commands; zero means that of the guest
+	GID    int    // group ID of the commands; zero means the user ID
+	Dir    string // default working directory of commands; empty means /
+	Home   string // home directory of the commands; empty means that of the user, or Dir
+	Spool  string // directory for the output of jobs; empty means the temporary directory
 
-	// Within is the directory that commands must be started in or below, after links are followed, and that the text
-	// editor sees; empty means that commands start anywhere and that the editor sees Dir.
+	// Within is the directory that commands must start in or below, after resolving links, and that the text editor
+	// sees; empty means that commands start anywhere and that the editor sees Dir.
 	Within string
-	Make   []string // directories that are made for the user of the commands at the start; nil means none
-	Disk   int64    // bytes that Within, or else Dir, may hold; zero means any
+	Make   []string // directories to create for the user of the commands; nil means none
+	Disk   int64    // size limit of Within, or else Dir, in bytes; zero means none
 
-	Owner      int    // whom the socket is made by; zero means the owner of its directory
-	OwnerGroup int    // its group; zero means the number of Owner
-	Bridge     string // ADDRESS=SOCKET: who connects to the address inside is passed to the socket; empty means none
+	Owner      int    // user ID of the socket's owner; zero means the owner of its directory
+	OwnerGroup int    // group ID; zero means Owner
+	Bridge     string // ADDRESS=SOCKET: connections to the address inside are forwarded to the socket; empty means none
 
-	Running int           // commands and jobs at the same time; zero means 512
-	Links   int           // connections at the same time; zero means 256
-	Keep    int           // jobs that have ended and can still be asked about; zero means 50
-	Log     int64         // bytes of a job's output that are kept; zero means 64 MB
-	Grace   time.Duration // what processes get to end by themselves when the guest stops; zero means 10 s
+	Running int           // concurrent commands and jobs; zero means 512
+	Links   int           // concurrent connections; zero means 256
+	Keep    int           // number of ended jobs to keep; zero means 50
+	Log     int64         // bytes of a job's output to keep; zero means 64 MB
+	Grace   time.Duration // for processes to end by themselves when the guest stops; zero means 10 s
 }
 
-// flags ties the options to their spelling. As they are is how they stay where nothing is said.
+// flags defines a flag for each option. The current values are the defaults.
 func (o *Options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet(Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -78,7 +78,7 @@ func (o *Options) flags() *flag.FlagSet {
 	return f
 }
 
-// A colonList is several words in one, with colons between them.
+// A colonList is a list with colons between its elements.
 type colonList []string
 
 func (l *colonList) String() string { return strings.Join(*l, ":") }
@@ -88,7 +88,7 @@ func (l *colonList) Set(text string) error {
 	return nil
 }
 
-// Args returns the options as the words that [Parse] reads.
+// Args returns the options as arguments for [Parse].
 func (o Options) Args() []string {
 	var args []string
 	o.flags().VisitAll(func(f *flag.Flag) {
@@ -99,7 +99,7 @@ func (o Options) Args() []string {
 	return args
 }
 
-// Parse reads what [Options.Args] wrote.
+// Parse parses the arguments of [Options.Args].
 func Parse(args []string) (Options, error) {
 	var o Options
 	f := o.flags()
@@ -114,13 +114,13 @@ func Parse(args []string) (Options, error) {
 	case min(o.UID, o.GID, o.Owner, o.OwnerGroup, o.Running, o.Links, o.Keep) < 0 || min(o.Disk, o.Log) < 0 || o.Grace < 0:
 		return o, badArgs("a number is below zero")
 	case o.UID != 0 && o.UID == o.Owner:
-		// They could take the socket away and put their own in its place.
+		// They could replace the socket by their own.
 		return o, badArgs("commands would run as the owner of the socket, user " + strconv.Itoa(o.UID))
 	}
 	return o, o.check()
 }
 
-// check refuses paths that depend on where the guest happens to stand.
+// check refuses relative paths.
 func (o Options) check() error {
 	for _, dir := range append([]string{o.Within, o.Dir, o.Home}, o.Make...) {
 		if dir != "" && !path.IsAbs(dir) {
