@@ -149,7 +149,7 @@ func report(w io.Writer, at, moved string, err error) {
 		fmt.Fprintf(w, "hako: %s was changed and cannot be put right: %v\nhako: hint: look at it before you use git, an editor or hako there\n", at, err)
 		return
 	}
-	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would believe it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
+	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would use it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
 }
 
 // dirs accesses files below a directory without following links, also during concurrent changes.

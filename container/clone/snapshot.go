@@ -124,7 +124,7 @@ func (p *incomingPack) Write(data []byte) (int, error) {
 func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
-		return invalidPack("what came is not what was asked for", nil)
+		return invalidPack("the container sent invalid data", nil)
 	}
 	p.head, p.tree, p.same = words[0], words[1], words[1] == words[2]
 	return nil
@@ -177,7 +177,7 @@ func (p *incomingPack) close() {
 
 func invalidPack(why string, err error) error {
 	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err,
-		Hint: "the container may be hostile or broken: begin anew in a new one"}
+		Hint: "the container may be hostile or broken: start again in a new one"}
 }
 
 // takeChanges runs snapshot in a container.
@@ -196,7 +196,7 @@ func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incom
 		err = snapshotError(res.Exit, o.Dir, output.text())
 	}
 	if err == nil && p.head == "" {
-		err = invalidPack("nothing came", nil)
+		err = invalidPack("the container sent nothing", nil)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -221,7 +221,7 @@ func insideConfig(commit string) string {
 
 func snapshotError(exit int, dir, output string) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: outputError(output),
-		Hint: "begin anew in a new container"}
+		Hint: "start again in a new container"}
 	switch exit {
 	case 0:
 		return nil

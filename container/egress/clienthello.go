@@ -180,5 +180,5 @@ func wantsRetry(message []byte) (retry, known bool) {
 
 // errNotTLS refuses a tunnel for another protocol.
 var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect",
-	Why:  "what is sent through the tunnel is not TLS as it should be",
+	Why:  "the tunnel carries something other than TLS",
 	Hint: "use tunnels for https only"}

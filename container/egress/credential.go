@@ -60,7 +60,7 @@ func (c Credential) compile() (*repository, error) {
 	at, err := parseHostPort(c.Host, c.standardPort())
 	switch {
 	case err != nil || at.addr.IsValid() && !reachableIfListed(at.addr):
-		return refuse("its host makes no sense", "write it as gitlab.example.com")
+		return refuse("its host is invalid", "write it as gitlab.example.com")
 	case !plainPath(c.Repository):
 		return refuse("its repository is not a plain path", "write it as /group/project")
 	case c.Header == nil:

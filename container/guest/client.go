@@ -90,14 +90,14 @@ func dialError(ctx context.Context, socket string, err error) error {
 		return f
 	}
 	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err,
-		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+		Hint: "the environment may have ended: hako env info shows its state, hako env up starts it"}
 	switch {
 	case errors.As(context.Cause(ctx), &f):
 		return f
 	case ctx.Err() != nil:
 		e.Kind, e.Why, e.Err = fault.Timeout, "it did not answer in time", ctx.Err()
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
-		e.Subject, e.Why, e.Err = socket, "nobody listens there", nil
+		e.Subject, e.Why, e.Err = socket, "no process listens there", nil
 	}
 	return e
 }
@@ -199,11 +199,11 @@ func lost(err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
-		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense",
+		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "its answer is invalid",
 			Err: err, Hint: "end the environment with hako env down and start it again"}
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err),
-		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+		Hint: "the environment may have ended: hako env info shows its state, hako env up starts it"}
 }
 
 func unlessEOF(err error) error {
@@ -327,7 +327,7 @@ func cancelled(ctx context.Context, verb string) error {
 	if f, mute := context.Cause(ctx).(*fault.Error); mute {
 		return f
 	}
-	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "nobody waits for the answer any more", Err: ctx.Err()}
+	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "it was cancelled", Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
 	}

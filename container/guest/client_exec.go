@@ -120,7 +120,7 @@ func (r *Run) giveUpGuest() {
 func (r *Run) cancel() {
 	time.AfterFunc(lingering, func() {
 		r.call.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command",
-			Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
+			Why: "the guest does not report its end", Hint: "end the environment with hako env down"})
 	})
 	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 }

@@ -30,7 +30,7 @@ type frame struct {
 // maxFrame is larger than any command line.
 const maxFrame = 8 << 20
 
-var errFrame = errors.New("the message makes no sense")
+var errFrame = errors.New("the message is invalid")
 
 func (f frame) encode() []byte {
 	b := make([]byte, 4, 64)

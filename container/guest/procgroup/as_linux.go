@@ -27,7 +27,7 @@ func runAs(uid, gid int, f func()) error {
 	runtime.LockOSThread()
 	if !setFSUser(uid, gid) {
 		return &fault.Error{Kind: fault.Denied, Op: "use files of user",
-			Why:  "the system does not let the guest take that user's place",
+			Why:  "the system does not let the guest act as that user",
 			Hint: "give the container the capabilities SETUID and SETGID"}
 	}
 	f()

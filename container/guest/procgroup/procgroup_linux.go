@@ -87,7 +87,7 @@ func Open(o Options) (*Group, error) {
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, &fault.Error{Op: "start guest", Why: "orphans cannot be kept", Err: err}
+		return nil, &fault.Error{Op: "start guest", Why: "it cannot adopt orphans", Err: err}
 	}
 	n := &Group{null: null, wake: make(chan struct{}, 1), known: map[int]*Process{}}
 	if err := n.choose(o); err != nil {

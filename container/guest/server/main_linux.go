@@ -151,7 +151,7 @@ func trusted(conn net.Conn) error {
 		}
 	}
 	if err != nil {
-		return untrustedPeer("who it is cannot be told")
+		return untrustedPeer("the peer cannot be identified")
 	}
 	if os.Getpid() == 1 && peer.Pid != 0 {
 		return untrustedPeer("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")

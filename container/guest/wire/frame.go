@@ -65,7 +65,7 @@ type Frame struct {
 
 // Errors of the codec.
 var (
-	ErrFrame   = errors.New("the message makes no sense")
+	ErrFrame   = errors.New("the message is invalid")
 	ErrTooLong = errors.New("the message is too long")
 )
 

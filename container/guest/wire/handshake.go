@@ -30,7 +30,7 @@ func ReadHandshake(f Frame) (Handshake, error) {
 		return h, FaultFrom(f.Word(0))
 	}
 	if f.Op != OpHello || string(f.Word(0)) != magic || json.Unmarshal(f.Word(1), &h) != nil {
-		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the other side does not speak as hako does",
+		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the peer does not speak the protocol of hako",
 			Hint: "the socket may belong to another program"}
 	}
 	if h.Version != Version {
@@ -73,7 +73,7 @@ func join(why, cause string) string {
 func FaultFrom(text []byte) error {
 	var w wireFault
 	if json.Unmarshal(text, &w) != nil || w.Op == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Why: "it refused in a way that makes no sense"}
+		return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Why: "its error message is invalid"}
 	}
 	return &fault.Error{Kind: kindNamed(w.Kind), Op: w.Op, Subject: w.Subject, Why: w.Why, Hint: w.Hint}
 }
