@@ -7,9 +7,8 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A Command is a command to run: either Argv or Script; Argv takes precedence.
+// A Command is a script to run.
 type Command struct {
-	Argv   []string // a program and its arguments, without any shell
 	Script string   // for the container's own shell: bash if there is one, else sh
 	Args   []string // positional parameters of Script
 
@@ -38,10 +37,6 @@ type Result struct {
 
 // Request returns the command in the form of the protocol.
 func (c Command) Request() wire.CommandRequest {
-	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout},
-		Dir: c.Dir, Words: c.Argv, Env: c.Env}
-	if len(c.Argv) == 0 {
-		o.IsScript, o.Script, o.Words = true, c.Script, c.Args
-	}
-	return o
+	return wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout}, Dir: c.Dir,
+		Script: c.Script, Args: c.Args, Env: c.Env}
 }

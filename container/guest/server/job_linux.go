@@ -48,7 +48,7 @@ func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{command: o.Text(), process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
+	j := &job{command: o.Script, process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
 		log: &joblog.Log{Dir: d.dir, Limit: d.limit}}
 	d.mu.Lock()
 	j.handle = d.newHandle()

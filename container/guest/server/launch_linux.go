@@ -97,17 +97,9 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 		return nil, err
 	}
 	env := merged(s.env, append([]string{"PWD=" + dir}, o.Env...))
-	p := procgroup.Program{Dir: dir, Env: env, Stdin: o.Stdin}
-	if o.IsScript {
-		p.Path = shell()
-		p.Argv = append([]string{path.Base(p.Path), "-c", o.Script, path.Base(p.Path)}, o.Words...)
-	} else {
-		found, err := s.find(o.Words[0], value(env, "PATH"))
-		if err != nil {
-			return nil, err
-		}
-		p.Path, p.Argv = found, o.Words
-	}
+	path := shell()
+	p := procgroup.Program{Path: path, Argv: append([]string{filepath.Base(path), "-c", o.Script, filepath.Base(path)}, o.Args...),
+		Dir: dir, Env: env, Stdin: o.Stdin}
 	run := p
 	if seal {
 		run = sealed(p)
@@ -122,7 +114,7 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 // shell returns the shell for scripts. It is looked up every time, because programs can be installed.
 func shell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash"} {
-		if program, _ := isProgram(name); program {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 			return name
 		}
 	}
@@ -185,50 +177,6 @@ type startError struct {
 }
 
 func (e *startError) Error() string { return e.text }
-
-// find looks a program up. Root without its privileges cannot look everywhere, so it looks again as the user.
-func (s execContext) find(name, list string) (found string, err error) {
-	found, err = lookUp(name, list)
-	if err == nil || s.uid == 0 {
-		return found, err
-	}
-	if denied := procgroup.As(s.uid, s.gid, func() { found, err = lookUp(name, list) }); denied != nil {
-		return "", denied
-	}
-	return found, err
-}
-
-// lookUp finds a program in PATH, as shells do.
-func lookUp(name, list string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	closed := false
-	for _, dir := range strings.Split(list, ":") {
-		if !path.IsAbs(dir) {
-			continue // would find programs in the working directory
-		}
-		file := path.Join(dir, name)
-		program, there := isProgram(file)
-		if program {
-			return file, nil
-		}
-		closed = closed || there
-	}
-	if closed {
-		return "", &startError{126, name + ": permission denied"}
-	}
-	return "", &startError{127, name + ": command not found"}
-}
-
-// isProgram reports whether a file is executable, and whether it exists.
-func isProgram(file string) (program, there bool) {
-	info, err := os.Stat(file)
-	if err != nil || info.IsDir() {
-		return false, false
-	}
-	return info.Mode()&0o111 != 0, true
-}
 
 // notStarted explains an error of the system.
 func notStarted(p procgroup.Program, err error) error {

@@ -19,7 +19,7 @@ const (
 	OpError            // words: a fault as JSON; ID of the request, or zero for the connection
 
 	// To the guest.
-	OpExec     // n: number of words of the command; words: see CommandRequest
+	OpExec     // n: number of arguments; words: see CommandRequest
 	OpStdin    // words: bytes
 	OpStdinEnd // end of input
 	OpCancel   // cancels a request
