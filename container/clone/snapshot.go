@@ -193,7 +193,7 @@ func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incom
 		err = errOverdue
 	}
 	if err == nil {
-		err = snapshotError(res.Exit, o.Dir, output.text())
+		err = exitError(snapshotErrors, opSave, res.Exit, o.Dir, output.text())
 	}
 	if err == nil && p.head == "" {
 		err = invalidPack("the container sent nothing", nil)
@@ -219,32 +219,20 @@ func insideConfig(commit string) string {
 	return "[core]\n\trepositoryformatversion = 0\n"
 }
 
-func snapshotError(exit int, dir, output string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: outputError(output),
-		Hint: "start again in a new container"}
-	switch exit {
-	case 0:
-		return nil
-	case 34:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "the image of the container lacks git",
-			"build an image that has it: hako env build"
-	case 41:
-		e.Why = "there is no repository in it any more"
-	case 42:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "there is no room in the container for a snapshot",
-			"see that its disk has room"
-	case 43:
-		e.Why = "its repository has no commit checked out"
-	case 44:
-		e.Why = "the commit that was cloned, or the one that is checked out, is not in it any more"
-	case 45:
-		e.Why, e.Hint = "git in the container could not read the files",
-			"see that they can be read, and that the disk has room"
-	case 46:
-		e.Why, e.Hint = "git in the container could not pack what changed",
-			"see that its disk has room and its repository is whole: git fsck"
-	default:
-		e.Kind, e.Why = fault.Unavailable, "the container could not make a snapshot"
-	}
-	return e
+// snapshotErrors explains the exit statuses of snapshot; -1 stands for all others.
+var snapshotErrors = map[int]fault.Error{
+	-1:        {Kind: fault.Unavailable, Why: "the container could not make a snapshot", Hint: startAgain},
+	exitNoGit: unpackErrors[exitNoGit],
+	41:        {Kind: fault.Invalid, Why: "there is no repository in it any more", Hint: startAgain},
+	42: {Kind: fault.Unavailable, Why: "there is no room in the container for a snapshot",
+		Hint: "see that its disk has room"},
+	43: {Kind: fault.Invalid, Why: "its repository has no commit checked out", Hint: startAgain},
+	44: {Kind: fault.Invalid, Hint: startAgain,
+		Why: "the commit that was cloned, or the one that is checked out, is not in it any more"},
+	45: {Kind: fault.Invalid, Why: "git in the container could not read the files",
+		Hint: "see that they can be read, and that the disk has room"},
+	46: {Kind: fault.Invalid, Why: "git in the container could not pack what changed",
+		Hint: "see that its disk has room and its repository is whole: git fsck"},
 }
+
+const startAgain = "start again in a new container"

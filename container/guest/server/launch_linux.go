@@ -97,9 +97,9 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 		return nil, err
 	}
 	env := merged(s.env, append([]string{"PWD=" + dir}, o.Env...))
-	path := shell()
-	p := procgroup.Program{Path: path, Argv: append([]string{filepath.Base(path), "-c", o.Script, filepath.Base(path)}, o.Args...),
-		Dir: dir, Env: env, Stdin: o.Stdin}
+	p := procgroup.Program{Path: shell(), Dir: dir, Env: env, Stdin: o.Stdin}
+	name := filepath.Base(p.Path)
+	p.Argv = append([]string{name, "-c", o.Script, name}, o.Args...)
 	run := p
 	if seal {
 		run = sealed(p)
