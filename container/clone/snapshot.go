@@ -14,15 +14,14 @@ import (
 	"hako/run/fault"
 )
 
-// snapshot runs in the container. It makes a tree of the files of a project, and prints the commit that is checked
-// out, that tree and the one of the commit; then a pack of what is new since the commit that was cloned, unless there
-// is nothing new, or nothing since the last time.
+// snapshot runs in the container. It makes a tree of the files of a project, and prints the checked-out commit, that
+// tree and the tree of the commit; then a pack of what is new since the cloned commit, unless there is nothing new,
+// or nothing since the last time.
 //
-// All that is done in a repository of its own, which only borrows the objects of the project: no setting of the
-// project counts, and so no program that they name is run; its index and its branches stay as they are. A copy of the
-// index spares reading every file, and one that is of no use is done without. What is tracked comes first: a
-// directory may have taken the place of a file. Directories with a repository of their own are left out: nobody else
-// could fetch them.
+// It works in a separate repository, which only borrows the objects of the project: no setting of the project
+// applies, so that no program that it names is run, and its index and branches do not change. A copy of the index
+// avoids reading every file; an unusable one is ignored. Tracked files come first: a directory may have replaced a
+// file. Nested repositories are left out: nobody else could fetch them.
 const snapshot = `
 project=$1 base=$2 last=$3
 cd -- "$project" && [ -d .git ] && [ ! -L .git ] || exit 41
@@ -153,7 +152,7 @@ func (p *incomingPack) store(data []byte) (err error) {
 // open creates the file for the pack.
 func (p *incomingPack) open() (err error) {
 	if err = p.makeDir(); err == nil {
-		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return err
 }

@@ -8,9 +8,9 @@ import (
 	"hako/run/fault"
 )
 
-// Endpoint is the host under which the proxy lends credentials to git:
-// http://git.hako.internal/github.com/group/project.git stands for
-// https://github.com/group/project.git. Inside the container git is told so by
+// Endpoint is the host name under which the proxy adds credentials to git's requests:
+// http://git.hako.internal/github.com/group/project.git means https://github.com/group/project.git. In the container git
+// is configured with
 //
 //	url.http://git.hako.internal/github.com/.insteadOf https://github.com/
 //

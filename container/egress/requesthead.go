@@ -219,7 +219,7 @@ func (h *head) address() (address, error) {
 			"use this as a proxy: http://host/path, or CONNECT host:443")
 	}
 	if strings.Contains(host, "@") {
-		return address{}, refusedTarget("the address carries a user name or password", "leave out what stands before @")
+		return address{}, refusedTarget("the address carries a user name or password", "leave out everything before @")
 	}
 	p, err := parseHostPort(host, 80)
 	if err != nil {

@@ -1,17 +1,16 @@
 // Package guest runs commands inside a container on behalf of hako outside it.
 //
-// Here is the outside: a [Client] talks to the guest, a [Runner] makes a client look like every other runner, and
-// [Options] say how a guest is started. The inside is package server: the first process of the container, which
-// listens on a socket, starts commands, passes on what they print, keeps background jobs, collects whatever ends, and
-// ends what outlives its time. Deliberately not here: containers themselves, and whether something may be run, which
-// is for the gate.
+// This is the outside: a [Client] talks to the guest, a [Runner] makes a client a run.Runner, and [Options] configure
+// a guest. The inside is package server: process 1 of the container, which listens on a socket, runs commands and
+// background jobs, streams their output, reaps processes, and ends them on timeout. Not here: containers themselves,
+// and policy, which is for the gate.
 //
-// Commands run as another user and can neither reach the guest nor its socket. For that it needs to be root in its
-// container, with the capabilities SETUID, SETGID and KILL. Without root, commands run as the same user and could do
-// to it what a user can do to his own processes; they still cannot use the socket, because the first process of a
-// container answers only to callers outside it.
+// Commands run as another user and can reach neither the guest nor its socket. For that it needs to be root in its
+// container, with the capabilities SETUID, SETGID and KILL. Without root, commands run as the same user and could
+// trace or kill it; they still cannot use the socket, because process 1 answers only callers outside of its
+// container.
 //
-// The one rule to keep: what a command prints travels in frames of its own and is never looked into.
+// The rule to keep: output of a command is sent in its own frames and is never parsed.
 package guest
 
 import (

@@ -15,11 +15,11 @@ const (
 	measureShare = 100              // measuring may take this fraction of the time
 )
 
-// A diskWatch keeps a directory below a size where the system does not. It adds up all files, which takes time, so it
-// does that when the free space of the disk has become so much less that the limit may be near, and now and then:
-// others may have made room on the same disk meanwhile.
+// A diskWatch limits the size of a directory where the kernel does not. Measuring all files takes time, so it happens
+// when the free space of the disk has decreased so much that the limit may be near, and periodically: others may have
+// freed space on the same disk meanwhile.
 //
-// Somebody who locks a directory hides what is in it. Where that matters, the workspace is a file system of its own,
+// A directory that nobody can read hides its contents. Where that matters, the workspace is a file system of its own,
 // and nothing is watched.
 type diskWatch struct {
 	dir     string
