@@ -23,10 +23,7 @@ type engineExec struct {
 
 // Exec implements [guest.Executor].
 func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, error) {
-	argv := cmd.Argv
-	if len(argv) == 0 {
-		argv = append([]string{"/bin/sh", "-c", cmd.Script, "sh"}, cmd.Args...)
-	}
+	argv := append([]string{"/bin/sh", "-c", cmd.Script, "sh"}, cmd.Args...)
 	if cmd.Timeout > 0 {
 		seconds := strconv.Itoa(int(math.Ceil(cmd.Timeout.Seconds())))
 		argv = append([]string{"timeout", "--kill-after=2", "--signal=KILL", seconds}, argv...)

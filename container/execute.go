@@ -306,7 +306,7 @@ func (d *Manager) Log(task, name, stream string) (io.ReadCloser, error) {
 	}
 	if stream != "stdout" && stream != "stderr" { // or it could lead to any file
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: oneLine(stream), Why: "there is no such stream",
-			Hint: "say stdout or stderr"}
+			Hint: "use stdout or stderr"}
 	}
 	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
 	if errors.Is(err, os.ErrNotExist) {

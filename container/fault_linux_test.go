@@ -52,9 +52,9 @@ func TestEngineDown(t *testing.T) {
 	}
 	d := newManager(t, func(o *Options) { o.Engine = e })
 	_, err = d.Prepare(t.Context(), Task{ID: "x"}, "python")
-	wantFault(t, err, fault.Unavailable, "docker is not there", "systemctl start docker")
+	wantFault(t, err, fault.Unavailable, "docker is not running", "systemctl start docker")
 	_, err = d.CleanupStale(t.Context())
-	wantFault(t, err, fault.Unavailable, "docker is not there")
+	wantFault(t, err, fault.Unavailable, "docker is not running")
 }
 
 func TestImageMissing(t *testing.T) {

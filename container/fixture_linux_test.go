@@ -166,11 +166,14 @@ func buildProbe(t *testing.T) []byte {
 	return data
 }
 
+// execArgs is a script that becomes the program in its arguments.
+const execArgs = `exec "$@"`
+
 // probe tries a group of things, and returns what was said about each.
 func (c *cell) probe(t *testing.T, program []byte, group string) map[string]string {
 	t.Helper()
 	c.put(t, "/workspace/tmp/probe", program)
-	o := c.command(t, guest.Command{Argv: []string{"/workspace/tmp/probe", group}, Timeout: 30 * time.Second})
+	o := c.command(t, guest.Command{Script: execArgs, Args: []string{"/workspace/tmp/probe", group}, Timeout: 30 * time.Second})
 	if o.err != nil || o.Exit != 0 {
 		t.Fatalf("exit %d, %v: %s", o.Exit, o.err, o.all())
 	}

@@ -199,7 +199,7 @@ func (d *Manager) recordEdit(task string, call json.RawMessage) (done func(error
 // record records an action. What cannot be recorded does not happen.
 func (d *Manager) record(task, what string) (done func(error), err error) {
 	if d.Record == nil {
-		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "there is no audit log"}
 	}
 	return d.Record(task, what)
 }

@@ -261,7 +261,7 @@ func (c *cell) crowd(t *testing.T, long time.Duration) (most int) {
 	for range 8 {
 		busy.Go(func() {
 			for time.Now().Before(over) {
-				c.Exec(t.Context(), guest.Command{Argv: []string{"/bin/busybox",
+				c.Exec(t.Context(), guest.Command{Script: execArgs, Args: []string{"/bin/busybox",
 					"true"}}) // for which there is no room, most of the time
 			}
 		})

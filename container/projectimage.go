@@ -95,7 +95,7 @@ func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files
 	b.Tags = []string{p.Language.Image}
 	if err := d.Engine.Build(ctx, b, d.reportQuoted); err != nil {
 		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: projectFolder + "/Dockerfile", Err: err,
-			Hint: "mend it (its steps have a network only where command_executor.network is open), or set command_executor.clone.project_dockerfile to false"}
+			Hint: "fix it (its steps have a network only where command_executor.network is open), or set command_executor.clone.project_dockerfile to false"}
 	}
 	return true, nil
 }

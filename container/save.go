@@ -12,10 +12,10 @@ import (
 // A Save describes what to save, and where.
 type Save = clone.Save
 
-// Save keeps the files of a task's project: what changed since it was cloned is taken out of the container, checked,
-// and pushed from here, where the token is; to a branch as one commit. It returns the commit that the reference is at
-// then, or nothing if there is nothing to keep. A container that begins from that commit, see [Task], goes on where
-// this one is. Nothing in this one is changed, and nobody is asked where nothing changed since the last time.
+// Save saves the changes of a task's project: it takes them out of the container, checks them, and pushes them from
+// here, where the token is; to a branch as one commit. It returns the commit of the reference, or "" if there is
+// nothing to save. A container that starts from that commit, see [Task], continues this one. The container is not
+// changed, and no server is contacted if nothing changed since the last save.
 func (d *Manager) Save(ctx context.Context, task string, s Save) (commit string, err error) {
 	if err := s.Check(); err != nil {
 		return "", err

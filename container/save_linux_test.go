@@ -223,7 +223,7 @@ func TestSaveWithoutRepository(t *testing.T) {
 	wantFault(t, err, fault.Invalid, "refs/tags/x")
 	d.Record = nil
 	_, err = d.Save(t.Context(), task, Save{Message: "m", Key: "k", Ref: "refs/heads/x"})
-	wantFault(t, err, fault.Denied, "record")
+	wantFault(t, err, fault.Denied, "audit log")
 }
 
 // TestSaveTime measures a change of one line.

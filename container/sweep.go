@@ -147,7 +147,7 @@ func (d *Manager) Watch(ctx context.Context, every time.Duration) {
 		if n, err := d.CleanupStale(ctx); err != nil {
 			d.report("sweep: " + err.Error())
 		} else if n > 0 {
-			d.report("removed what was left of others")
+			d.report("removed stale containers")
 		}
 		select {
 		case <-ctx.Done():

@@ -32,7 +32,7 @@ func TestRelay(t *testing.T) {
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("%q", told)
 	}
-	if got := below("pip install: it ended; its last words:\nhako: warning: x"); got != "pip install: it ended; its last words:\n| hako: warning: x" {
+	if got := below("pip install: it ended; its last output:\nhako: warning: x"); got != "pip install: it ended; its last output:\n| hako: warning: x" {
 		t.Errorf("%q", got)
 	}
 }

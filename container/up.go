@@ -54,7 +54,7 @@ func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info
 	go func() { _, err := d.CleanupStale(ctx); swept <- err }()
 	b, err := d.start(ctx, t, p)
 	if serr := <-swept; serr != nil && err == nil {
-		b.Warnings = append(b.Warnings, "what others left could not be removed: "+serr.Error())
+		b.Warnings = append(b.Warnings, "stale containers could not be removed: "+serr.Error())
 	}
 	if err == nil {
 		err = d.markReady(b)
@@ -186,7 +186,7 @@ func (d *Manager) provision(ctx context.Context, b *box, t Task, l lang.Language
 func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	if d.Clones == nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: oneLine(t.Repository),
-			Why: "there is no place for clones"}
+			Why: "no clone directory is set"}
 	}
 	h, err := d.executor(ctx, b)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// environment is what every program sees. Nothing of hako's own environment is in it: keys are kept there.
+// environment is the environment of every program. It contains nothing of hako's own environment, which has keys.
 func (r *Runner) environment() []string {
 	temp := r.Status().TempDir
 	env := []string{
@@ -27,7 +27,7 @@ func (r *Runner) environment() []string {
 	return append(env, r.o.Env...)
 }
 
-// offline tells package managers what they would find out slowly and say badly.
+// offline makes package managers fail fast without a network.
 var offline = []string{"GOPROXY=off", "GOTOOLCHAIN=local", "CARGO_NET_OFFLINE=true", "npm_config_offline=true",
 	"PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 
@@ -38,8 +38,7 @@ func userName() string {
 	return "user"
 }
 
-// programEnv returns the exported variables of the script without those that
-// turn a harmless program into another, and with what keeps git harmless.
+// programEnv returns the exported variables of the script without dangerous ones, and with safe settings for git.
 func (r *Runner) programEnv(exported []string, dir string) []string {
 	env := slices.DeleteFunc(exported, func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
@@ -65,8 +64,7 @@ func commands(name string) bool {
 		!strings.HasPrefix(name, "GIT_COMMITTER_")
 }
 
-// gitSettings stand over whatever a repository says about itself: a repository
-// can come from anywhere, and its settings name programs to run.
+// gitSettings override those of a repository, which can come from anywhere and name programs to run.
 var gitSettings = [][2]string{
 	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"core.editor", "true"},
 	{"sequence.editor", "true"},
@@ -77,12 +75,12 @@ var gitSettings = [][2]string{
 	{"uploadpack.packObjectsHook", ""},
 }
 
-// gitEnv is for git, whoever starts it.
+// gitEnv is the environment for git, also if another program starts it.
 func gitEnv(root string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"GIT_PAGER=cat", "GIT_EDITOR=true", "GIT_ASKPASS=false", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(root),
-		"GIT_NO_LAZY_FETCH=1", // a partial clone would fetch what git log or git show finds missing
+		"GIT_NO_LAZY_FETCH=1", // a partial clone would fetch what git log or git show misses
 		"GIT_CONFIG_COUNT=" + strconv.Itoa(len(gitSettings)),
 	}
 	for i, s := range gitSettings {
@@ -92,7 +90,7 @@ func gitEnv(root string) []string {
 	return env
 }
 
-// gitWords adds the options that keep git from running the programs which a repository names for showing its files.
+// gitWords adds options that keep git from running a repository's diff and textconv programs.
 func gitWords(argv []string) []string {
 	showing := []string{"diff", "log", "show", "diff-tree", "diff-index", "diff-files", "whatchanged"}
 	for i := 1; i < len(argv); i++ {
@@ -111,8 +109,7 @@ func gitWords(argv []string) []string {
 	return argv
 }
 
-// Identity returns the variables by which git knows who commits, from the
-// user's own settings: programs do not see those.
+// Identity returns the variables for git's author and committer from the user's settings, which programs do not see.
 func Identity(home string) []string {
 	name, email := os.Getenv("GIT_AUTHOR_NAME"), os.Getenv("GIT_AUTHOR_EMAIL")
 	for _, file := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config")} {
@@ -131,7 +128,7 @@ func Identity(home string) []string {
 		"GIT_COMMITTER_EMAIL=" + email}
 }
 
-// gitUser reads name and email out of the section [user].
+// gitUser reads the name and email of a git configuration.
 func gitUser(file string) (name, email string) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// harmlessKeys are the settings of a repository that git itself writes in everyday work and that make it run nothing.
-// The list names what is harmless rather than what is not: every version of git knows more that is not.
+// harmlessKeys are settings that git itself writes into a repository and that run nothing. It is an allow list: every
+// version of git adds dangerous settings.
 var harmlessKeys = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
 		"symlinks", "autocrlf", "eol", "worktree", "sparsecheckout", "sparsecheckoutcone"},
@@ -25,12 +25,12 @@ var harmlessKeys = map[string][]string{
 var (
 	gitSection = lazyregexp.New(`^\[([A-Za-z][A-Za-z0-9-]*)( "(?:[^"\\]|\\["\\])*")?\]$`)
 	gitSetting = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$`)
-	// A URL names a program with ext::, and an option with a dash in front.
+	// ext:: would run a program, and a leading dash would be an option.
 	gitURL = lazyregexp.New(`^"?(?:https?://|ssh://|git://|file://|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|/|\./|\.\./)`)
 )
 
-// harmlessConfig reports whether a file of settings for git has, besides what was in it before, nothing that makes
-// git run a program or read settings elsewhere. Whatever is written in an unusual way is not harmless.
+// harmlessConfig reports whether a git configuration has, compared with an earlier version, no new setting that runs
+// a program or includes another file. Unusual syntax is not harmless.
 func harmlessConfig(text, before string) bool {
 	known := gitLines(before)
 	for _, line := range gitLines(text) {
@@ -41,7 +41,7 @@ func harmlessConfig(text, before string) bool {
 	return true
 }
 
-// A gitLine is a setting with the section it stands in.
+// A gitLine is a setting with its section.
 type gitLine struct{ section, text string }
 
 func gitLines(text string) (list []gitLine) {

@@ -39,50 +39,49 @@ type Options struct {
 	Path     []string       // more directories with programs, searched before the system's
 	Readable []string       // more directories and files that programs may read
 	Protect  []string       // names in Root that cannot be changed; nil means protect.Default, an empty list none
-	Hide     []string       // full paths of what is not to be seen though it lies in Root
+	Hide     []string       // paths in Root to hide
 	Network  bool           // programs may use the network
-	Least    sandbox.Level  // the weakest sandbox that will do; zero means LandlockOnly
+	Least    sandbox.Level  // the weakest acceptable sandbox; zero means LandlockOnly
 	Limits   sandbox.Limits // of programs
-	Timeout  time.Duration  // of a request that has none; zero means 30 s
+	Timeout  time.Duration  // of requests without one; zero means 30 s
 	Limiter  *quota.Limiter // of the interpreter; nil means one of ShellLimits
-	Env      []string       // NAME=value pairs for every program, besides the usual ones
+	Env      []string       // NAME=value pairs for every program, in addition to the defaults
 
-	// Parse reads text that turns out to be a script. Nil means the parser for bash without bounds.
+	// Parse parses text that turns out to be a script. Nil means a bash parser without limits.
 	Parse func(src string) (*syntax.File, error)
 }
 
-// ShellLimits are those of the interpreter. Programs have limits of their own,
-// what they print is cut rather than refused, and each request has its timeout.
+// ShellLimits are the limits of the interpreter. Programs have limits of their own, their output is cut rather than
+// refused, and each request has a timeout.
 func ShellLimits() quota.ScriptLimits {
 	l := quota.Lenient()
 	l.Time, l.Output = 24*time.Hour, 1<<40
 	return l
 }
 
-// DefaultTimeout is how long a request may take that says nothing about it.
+// DefaultTimeout is the timeout of requests that set none.
 const DefaultTimeout = 30 * time.Second
 
-// A Runner runs scripts over real programs. It is a [run.Runner]; requests that
-// come at the same time wait for each other, and directory and variables stay
-// from one to the next. When a request has ended, nothing of it runs any more.
+// A Runner runs scripts with programs of this machine. It is a [run.Runner]: requests run one at a time, directory
+// and variables persist. When a request has ended, all its processes have ended.
 type Runner struct {
 	o          Options
 	temp       *ownerfile.Dir
 	search     *programSearch
 	session    *shell.Session
-	protection *protection // what programs must not leave in the root
+	protection *protection // of names in the root
 
 	fs *vfs.FS
 
-	snapshotting sync.Mutex // held while what is protected is looked at
-	running      sync.Mutex // held by the request that runs, up to its sweep
+	snapshotting sync.Mutex // held during a snapshot of what is protected
+	running      sync.Mutex // held by the running request, until its processes have ended
 	mu           sync.Mutex // guards what follows
 	sandbox      *sandbox.Sandbox
-	dirs         []*os.Root  // of the cage, mounted in the tree
+	dirs         []*os.Root  // of the sandbox, mounted in fs
 	dirty        atomic.Bool // programs were started since the last sweep
 }
 
-// New builds the sandbox and a runner in it.
+// New builds a sandbox and a runner in it.
 func New(ctx context.Context, o Options) (*Runner, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
@@ -99,8 +98,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	return r, nil
 }
 
-// resolve fills in what was left out and resolves the names of directories: what
-// the sandbox is told must not depend on links.
+// resolve applies defaults and resolves symbolic links: the sandbox must not depend on them.
 func (o *Options) resolve() error {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
@@ -137,8 +135,7 @@ func (o *Options) resolve() error {
 	return nil
 }
 
-// Usable refuses directories that programs cannot be let loose on, whatever else
-// is true of them. The path is free of symbolic links.
+// Usable refuses directories that are never suitable as a root. The path must not contain symbolic links.
 func Usable(root string) error {
 	if tooWide(root) {
 		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system",
@@ -157,7 +154,6 @@ func Usable(root string) error {
 	return nil
 }
 
-// newTemp makes the temporary directory of a sandbox.
 func newTemp() (*ownerfile.Dir, error) {
 	d, err := ownerfile.MakeDir("", "hako-host-")
 	if err == nil {
@@ -170,7 +166,7 @@ func newTemp() (*ownerfile.Dir, error) {
 	return d, nil
 }
 
-// tempOf is the part of it that programs see: not the lock.
+// tempOf returns the part of it that programs see, without the lock.
 func tempOf(d *ownerfile.Dir) string { return filepath.Join(d.Path, "tmp") }
 
 func realPath(name string) (string, error) {
@@ -186,7 +182,7 @@ func realPath(name string) (string, error) {
 	return real, err
 }
 
-// holdsHome reports whether the user's home directory is, or lies in, a directory.
+// holdsHome reports whether a directory is, or contains, the user's home directory.
 func holdsHome(dir string) bool {
 	home, _ := os.UserHomeDir()
 	return slices.ContainsFunc([]string{home, passwdHome(), "/root"}, func(home string) bool {
@@ -195,7 +191,7 @@ func holdsHome(dir string) bool {
 	})
 }
 
-// passwdHome is the home directory by the system's own account: HOME may be unset, or set to something else.
+// passwdHome returns the home directory in /etc/passwd: HOME may be unset or different.
 func passwdHome() string {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -210,7 +206,7 @@ func passwdHome() string {
 	return ""
 }
 
-// tooWide tells directories whose contents no program may be let loose on.
+// tooWide reports whether a directory is too broad for any program.
 func tooWide(dir string) bool {
 	switch dir {
 	case "/", "/var", "/run", "/home", "/tmp", "/opt", "/srv", "/mnt", "/media", "/var/tmp":
@@ -221,7 +217,6 @@ func tooWide(dir string) bool {
 	return slices.ContainsFunc(system, func(top string) bool { return below(top, dir) })
 }
 
-// build builds the sandbox and the shell.
 func (r *Runner) build(ctx context.Context) error {
 	r.fs = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
 	r.protection = newProtection(r.o.Root, r.o.Protect)
@@ -235,7 +230,7 @@ func (r *Runner) build(ctx context.Context) error {
 	return nil
 }
 
-// ensureSandbox returns the cage, a new one if there is none.
+// ensureSandbox returns the sandbox, and builds one if there is none.
 func (r *Runner) ensureSandbox(ctx context.Context) (*sandbox.Sandbox, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -258,14 +253,13 @@ func (r *Runner) ensureSandbox(ctx context.Context) (*sandbox.Sandbox, error) {
 	return c, nil
 }
 
-// plan is what the cage is told.
 func (o *Options) plan(temp string) sandbox.Plan {
 	return sandbox.Plan{Root: o.Root, Temp: temp, Readable: o.Readable, Protect: o.Protect, Hide: o.Hide,
 		Network: o.Network, Limits: o.Limits}
 }
 
-// mount has the shell see the directories as programs do: a redirection must
-// not reach what is hidden or protected from them.
+// mount gives the shell the directories as programs see them: a redirection must not reach what is hidden or
+// protected from them.
 func (r *Runner) mount(c *sandbox.Sandbox) error {
 	for _, m := range []struct {
 		at   string
@@ -283,7 +277,7 @@ func (r *Runner) mount(c *sandbox.Sandbox) error {
 	return nil
 }
 
-// exposed refuses a root with something in it that cannot be hidden.
+// exposed refuses a root that contains something that cannot be hidden.
 func (o *Options) exposed(level sandbox.Level) error {
 	if level != sandbox.LandlockOnly {
 		return nil
@@ -298,7 +292,7 @@ func (o *Options) exposed(level sandbox.Level) error {
 	return nil
 }
 
-// closeSandbox gives up a cage that no longer works.
+// closeSandbox closes a broken sandbox.
 func (r *Runner) closeSandbox() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -312,7 +306,7 @@ func (r *Runner) closeSandbox() {
 	r.dirs = nil
 }
 
-// Status says what the sandbox is made of.
+// Status describes the sandbox.
 func (r *Runner) Status() sandbox.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -341,7 +335,7 @@ func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	return res, err
 }
 
-// Probe says what sandbox this machine allows for such a runner.
+// Probe returns which sandbox this machine allows.
 func Probe(ctx context.Context, o Options) (sandbox.Report, error) {
 	if err := o.resolve(); err != nil {
 		return sandbox.Report{}, err
@@ -354,10 +348,11 @@ func Probe(ctx context.Context, o Options) (sandbox.Report, error) {
 	return sandbox.Probe(ctx, o.plan(tempOf(temp))), nil
 }
 
-// notStarted is the status of what could not be started, as shells have it.
+// notStarted is the exit status of a program that could not be started, as in shells.
 const notStarted = 126
 
-// sweep ends whatever programs left behind. A cage that cannot be swept is given up, which ends everything in it.
+// sweep ends the processes that programs left behind. If that fails, it closes the sandbox, which ends everything in
+// it.
 func (r *Runner) sweep() {
 	r.mu.Lock()
 	c := r.sandbox
@@ -367,10 +362,10 @@ func (r *Runner) sweep() {
 	}
 }
 
-// dir returns where the session stands.
+// Dir returns the working directory of the session.
 func (r *Runner) Dir() string { return r.session.WorkDir() }
 
-// Close ends the sandbox with everything in it and removes its temporary files.
+// Close ends all processes in the sandbox and removes its temporary files.
 func (r *Runner) Close() {
 	r.closeSandbox()
 	if r.session != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pending returns how many bytes wait in a pipe.
+// pending returns the number of bytes in a pipe.
 func pending(f *os.File) int {
 	n := 0
 	raw, err := f.SyscallConn()
@@ -17,7 +17,7 @@ func pending(f *os.File) int {
 	return n
 }
 
-// unread takes out what waits in a pipe, without waiting for more. The program that read from it has ended.
+// unread reads the rest of a pipe without blocking. The program that read from it has ended.
 func unread(f *os.File) []byte {
 	b := make([]byte, pending(f))
 	raw, err := f.SyscallConn()

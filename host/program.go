@@ -15,7 +15,7 @@ import (
 	"hako/shell/stream"
 )
 
-// find returns the command that starts a program.
+// find returns a command that starts a program.
 func (r *Runner) find(name string) (shell.Command, bool) {
 	path := r.search.program(name)
 	if path == "" {
@@ -54,8 +54,8 @@ func (r *Runner) program(ctx context.Context, path string, c *shell.Call) error 
 	return l.wait(ctx, c)
 }
 
-// begin is called before each program starts. Before the first of a request
-// everything that is protected is looked at; none starts while that goes on.
+// begin is called before each program starts. Before the first one of a request, it takes a snapshot of what is
+// protected.
 func (r *Runner) begin() {
 	r.snapshotting.Lock()
 	defer r.snapshotting.Unlock()
@@ -65,7 +65,7 @@ func (r *Runner) begin() {
 	}
 }
 
-// notRun words why a program was not started.
+// notRun explains why a program was not started.
 func notRun(c *shell.Call, err error) error {
 	var no syscall.Errno
 	if !errors.As(err, &no) {
@@ -77,19 +77,17 @@ func notRun(c *shell.Call, err error) error {
 	return c.Fail(notStarted, "%s", no)
 }
 
-// A programRun is a program and what connects it to the script.
+// A programRun is a running program with its pipes.
 type programRun struct {
 	proc  *sandbox.Process
-	child [3]*os.File  // its ends
-	in    *stdinFeeder // nil: it reads nothing
+	child [3]*os.File  // the program's ends
+	in    *stdinFeeder // nil means no input
 	outs  []*outputReader
 }
 
-// grace is how long we listen on to a program that has ended while somebody
-// else, a daemon it left behind, holds its output open.
+// grace is how long to read on after a program has ended, if a daemon holds its output open.
 const grace = 100 * time.Millisecond
 
-// connect makes the pipes.
 func (l *programRun) connect(c *shell.Call) error {
 	if c.Stdin.Empty() {
 		null, err := os.Open(os.DevNull)
@@ -128,9 +126,9 @@ func pipeError(err error) error {
 	return &fault.Error{Op: "connect program", Err: err, Hint: "run fewer programs at the same time"}
 }
 
-// wait moves data until the program has ended.
+// wait copies data until the program has ended.
 func (l *programRun) wait(ctx context.Context, c *shell.Call) error {
-	l.child[1].Close() // or we would never see its end
+	l.child[1].Close() // otherwise there would be no end of file
 	l.child[2].Close()
 	if l.in != nil {
 		go l.in.run()
@@ -157,7 +155,7 @@ func (l *programRun) wait(ctx context.Context, c *shell.Call) error {
 	return shell.Status(status)
 }
 
-// await returns when the program has ended, and sees to it that it does.
+// await waits for the program, and kills it if ctx ends or its output cannot be written.
 func (l *programRun) await(ctx context.Context) error {
 	var lost <-chan struct{}
 	first, second := l.outs[0].failed, l.outs[len(l.outs)-1].failed
@@ -173,7 +171,7 @@ func (l *programRun) await(ctx context.Context) error {
 	l.proc.Kill()
 	<-l.proc.Done()
 	if lost != nil && ctx.Err() == nil {
-		return nil // the drain says why
+		return nil // the outputReader has the reason
 	}
 	return context.Cause(ctx)
 }
@@ -192,14 +190,14 @@ func (l *programRun) closeAll() {
 	}
 }
 
-// A stdinFeeder gives a program what it reads from the script's own stream. What the
-// program leaves unread goes back: the next command of a loop reads on there.
+// A stdinFeeder feeds a program from the script's input. What the program does not read is returned: the next command
+// of a loop reads it.
 type stdinFeeder struct {
 	from *stream.Reader
 	to   *os.File
-	end  *os.File // the end that the program reads from
+	end  *os.File // the program's end
 
-	mu   sync.Mutex // held while data moves
+	mu   sync.Mutex // held while copying
 	over bool
 }
 
@@ -216,7 +214,7 @@ func (f *stdinFeeder) run() {
 	}
 }
 
-// move passes on what is at hand and reports whether to go on.
+// move copies available data and reports whether to go on.
 func (f *stdinFeeder) move() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,9 +225,9 @@ func (f *stdinFeeder) move() bool {
 	return err == nil
 }
 
-// stop ends the feeding and takes back what was not read.
+// stop stops feeding and takes back what was not read.
 func (f *stdinFeeder) stop() {
-	f.to.SetWriteDeadline(time.Unix(1, 0)) // wakes a write that nobody reads
+	f.to.SetWriteDeadline(time.Unix(1, 0)) // interrupts a blocked write
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over = true
@@ -239,12 +237,12 @@ func (f *stdinFeeder) stop() {
 	}
 }
 
-// A outputReader takes what a program prints.
+// An outputReader copies the output of a program.
 type outputReader struct {
 	from   *os.File
 	to     io.Writer
 	done   chan struct{}
-	failed chan struct{} // closed when nobody takes it any more, and the script must end
+	failed chan struct{} // closed when the output cannot be written, so that the script must end
 	err    error
 }
 
@@ -267,13 +265,13 @@ func (d *outputReader) run() {
 			return
 		}
 	}
-	d.from.Close() // the program learns that nobody listens
+	d.from.Close() // the program gets SIGPIPE
 	if !errors.Is(d.err, stream.ErrPipe) {
 		close(d.failed)
 	}
 }
 
-// finish waits for the rest of a program that has ended.
+// finish waits for the rest of the output.
 func (d *outputReader) finish() error {
 	d.from.SetReadDeadline(time.Now().Add(grace))
 	<-d.done

@@ -8,12 +8,10 @@ import (
 	"sync"
 )
 
-// systemPath is where programs are looked for. It never holds the root: a
-// program that a model wrote is not run by its name.
+// systemPath is the search path. It never contains the root: a program that a model wrote is not run by its name.
 var systemPath = []string{"/usr/local/go/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
 	"/bin"}
 
-// A programSearch finds programs.
 type programSearch struct {
 	root string
 	path []string
@@ -53,7 +51,7 @@ func (s *programSearch) program(name string) string {
 			return path
 		}
 	}
-	return "" // not remembered: it may be installed meanwhile
+	return "" // not cached: it may be installed later
 }
 
 func (s *programSearch) usable(path string) bool {
@@ -65,7 +63,7 @@ func (s *programSearch) usable(path string) bool {
 	return err == nil && !below(s.root, real)
 }
 
-// names lists the programs there are, for hints.
+// names lists all programs, for hints.
 func (s *programSearch) names() []string { return s.all() }
 
 func (s *programSearch) list() []string {
@@ -80,7 +78,7 @@ func (s *programSearch) list() []string {
 	return slices.Compact(all)
 }
 
-// hint says what to do about a name that is no program.
+// hint explains a name that is not a program.
 func (s *programSearch) hint(name string) string {
 	if strings.Contains(name, "/") {
 		return "programs of the workspace are not run by name; give a script to its interpreter, as in: sh " + name +

@@ -8,22 +8,21 @@ import (
 	"hako/internal/protect"
 )
 
-// A protection remembers what protected names in the root were like before programs ran, and puts right what they did
-// to them: mounts hold names that exist and only where there are mounts. What a program wrote is moved aside, not
-// removed.
+// A protection takes a snapshot of protected names in the root before programs run, and restores them afterwards:
+// mounts protect only existing names, and only if mounts are possible. Changed files are renamed, not removed.
 type protection struct {
 	root  string
-	names []string             // what is looked at, from the root
-	kept  map[string]savedFile // what was there, by its path from the root
+	names []string             // relative to the root
+	kept  map[string]savedFile // by path relative to the root
 }
 
-// A savedFile is a file as it was.
+// A savedFile is the earlier state of a file.
 type savedFile struct {
 	what   kind
 	perm   uint32
 	target string // of a link
 	text   string // of a file
-	whole  bool   // text is all of it
+	whole  bool   // text is complete
 	stamp  stamp
 }
 
@@ -36,7 +35,7 @@ const (
 	aOther
 )
 
-// A stamp tells whether a file was touched. Nobody can set back the time of the last change.
+// A stamp reveals changes of a file. The change time cannot be set back.
 type stamp struct {
 	ino       uint64
 	size      int64
@@ -46,18 +45,18 @@ type stamp struct {
 }
 
 const (
-	mostKept     = 32 << 20 // bytes of all files that are read for that at once
-	largestKept  = 1 << 20  // bytes of a file that can be put back
+	mostKept     = 32 << 20 // bytes of all files in a snapshot
+	largestKept  = 1 << 20  // bytes of a file that can be restored
 	mostSearched = 5000     // directories that are searched for repositories
 	asideSuffix  = ".refused"
 )
 
-// isGit reports whether a path is one of those by which git is led astray.
+// isGit reports whether a path is relevant for git's behaviour.
 func isGit(name string) bool {
 	return protect.SameName(path.Base(name), ".git") || inGit(name)
 }
 
-// inGit reports whether a path is an entry of a directory of git, or lies in one.
+// inGit reports whether a path is, or is in, an entry of a git directory.
 func inGit(name string) bool {
 	for _, part := range strings.Split(name, "/") {
 		if slices.Contains(protect.GitNames(), part) {
@@ -67,11 +66,10 @@ func inGit(name string) bool {
 	return false
 }
 
-// deep reports whether what lies in a directory of that name is looked at too. A
-// directory .git is not: most of it changes all the time.
+// deep reports whether the contents of a directory are protected too. Most of .git changes all the time.
 func deep(name string) bool { return !protect.SameName(path.Base(name), ".git") }
 
-// acceptable reports whether a program may leave a file like that: what git itself makes in everyday work.
+// acceptable reports whether a change is one that git itself makes.
 func acceptable(name string, now, was savedFile) bool {
 	switch base := path.Base(name); {
 	case now.what == was.what && now.perm == was.perm && now.target == was.target && now.whole && was.whole &&

@@ -13,7 +13,7 @@ import (
 	"hako/internal/protect"
 )
 
-// newProtection looks for what is to be protected in the root. That is one walk over its directories.
+// newProtection finds what to protect below the root.
 func newProtection(root string, names []string) *protection {
 	p := &protection{root: root}
 	git := false
@@ -34,13 +34,13 @@ func newProtection(root string, names []string) *protection {
 	return p
 }
 
-// watchGit adds the repository at a directory.
+// watchGit adds the repository of a directory.
 func (p *protection) watchGit(dir string) {
 	p.names = append(p.names, path.Join(dir, ".git"))
 	p.watchEntries(path.Join(dir, ".git"))
 }
 
-// watchEntries adds what git believes in one of its own directories.
+// watchEntries adds the sensitive entries of a git directory.
 func (p *protection) watchEntries(dir string) {
 	for _, name := range protect.GitNames() {
 		if at := path.Join(dir, name); !slices.Contains(p.names, at) {
@@ -49,8 +49,8 @@ func (p *protection) watchEntries(dir string) {
 	}
 }
 
-// search finds the repositories below the root, and the directories of git that
-// are not called so: of submodules, of linked worktrees, and without a worktree.
+// search finds repositories below the root, and git directories with other names: of submodules, linked worktrees and
+// bare repositories.
 func (p *protection) search(top *dirs) {
 	queue := []string{"."}
 	for n := 0; len(queue) > 0 && n < mostSearched; n++ {
@@ -81,7 +81,7 @@ func (p *protection) search(top *dirs) {
 	}
 }
 
-// snapshot looks at everything that is protected.
+// snapshot records the state of everything protected.
 func (p *protection) snapshot() {
 	top, err := openRoot(p.root)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *protection) snapshot() {
 	}
 }
 
-// restore puts right what programs did to what is protected, and says so.
+// restore undoes changes of programs, and reports them.
 func (p *protection) restore(complain io.Writer) {
 	top, err := openRoot(p.root)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *protection) restoreChanged(top *dirs, name string, changed []string, co
 	aside := ""
 	for _, at := range changed {
 		if aside != "" && strings.HasPrefix(at, aside+"/") {
-			continue // it went with its directory
+			continue // it was moved with its directory
 		}
 		now, there := top.look(at)
 		was := p.kept[at]
@@ -135,7 +135,7 @@ func (p *protection) restoreChanged(top *dirs, name string, changed []string, co
 			continue
 		}
 		moved, err := top.moveAside(at)
-		if err == nil && was.what != 0 && was.what != aDir { // a directory was moved, and is elsewhere
+		if err == nil && was.what != 0 && was.what != aDir { // a directory was moved, and still exists
 			err = top.restore(at, was)
 		}
 		if aside = at; complain != nil {
@@ -149,10 +149,10 @@ func report(w io.Writer, at, moved string, err error) {
 		fmt.Fprintf(w, "hako: %s was changed and cannot be put right: %v\nhako: hint: look at it before you use git, an editor or hako there\n", at, err)
 		return
 	}
-	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would believe it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
+	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would use it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
 }
 
-// dirs reaches files below a directory without following any link, whoever else is at work there.
+// dirs accesses files below a directory without following links, also during concurrent changes.
 type dirs struct{ fd int }
 
 func openRoot(root string) (*dirs, error) {
@@ -167,7 +167,7 @@ func (d *dirs) open(at string, flags uint64) (int, error) {
 		&unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 }
 
-// in opens the directory that a path lies in and does something there.
+// in opens the parent directory of a path and calls f with it.
 func (d *dirs) in(at string, f func(dir int, name string) error) error {
 	fd, err := d.open(path.Dir(at), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
@@ -188,7 +188,7 @@ func (d *dirs) list(at string) []os.DirEntry {
 	return entries
 }
 
-// each calls f for what is at a path, and for what lies in it.
+// each calls f for a path, and for everything below it.
 func (d *dirs) each(at string, f func(at string, s stamp)) {
 	var st unix.Stat_t
 	if d.in(at, func(dir int, name string) error {
@@ -201,20 +201,20 @@ func (d *dirs) each(at string, f func(at string, s stamp)) {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || !deep(at) {
 		return
 	}
-	for _, e := range d.list(at) { // all of them: a program chooses which come last
+	for _, e := range d.list(at) { // all of them: a program could choose which come last
 		d.each(path.Join(at, e.Name()), f)
 	}
 }
 
 func stampOf(st *unix.Stat_t) stamp {
 	s := stamp{ino: st.Ino, dev: uint64(st.Dev), mode: st.Mode}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR { // what is in a directory is looked at itself
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR { // the contents of a directory are checked separately
 		s.size, s.sec, s.nsec = st.Size, int64(st.Ctim.Sec), int64(st.Ctim.Nsec)
 	}
 	return s
 }
 
-// look describes a file closely enough to put it back.
+// look reads the state of a file.
 func (d *dirs) look(at string) (k savedFile, there bool) {
 	var st unix.Stat_t
 	err := d.in(at, func(dir int, name string) error {
@@ -252,7 +252,7 @@ func (d *dirs) read(at string) (string, bool) {
 	return string(text), err == nil && len(text) <= largestKept
 }
 
-// moveAside gives a file a name that nobody believes.
+// moveAside renames a file so that no program uses it.
 func (d *dirs) moveAside(at string) (moved string, err error) {
 	for n := 1; n < 100; n++ {
 		moved = at + asideSuffix
@@ -269,7 +269,7 @@ func (d *dirs) moveAside(at string) (moved string, err error) {
 	return moved, err
 }
 
-// restore makes a file as it was.
+// restore restores the state of a file.
 func (d *dirs) restore(at string, was savedFile) error {
 	return d.in(at, func(dir int, name string) error {
 		switch {

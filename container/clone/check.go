@@ -153,7 +153,7 @@ func checkStart(src Source) error {
 			Why: "it is not the hash of a commit", Hint: "write all of its 40 or 64 digits"}
 	case (src.Start != "" || src.Commit != "") && src.Target != "" && src.Branch == src.Target:
 		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: oneLine(src.Branch),
-			Why: "it is to be the name of two things, the start and the target", Hint: "give it a name of its own"}
+			Why: "it is the name of both the start and the target", Hint: "give it a name of its own"}
 	}
 	return nil
 }

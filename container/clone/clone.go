@@ -1,13 +1,11 @@
-// Package clone brings a repository into a container, and what became of it back to the server, without bringing
-// along the token that it takes.
+// Package clone brings a repository into a container, and its changes back to the server, while the token stays
+// outside.
 //
 // Git runs twice: outside, where it fetches into a cache with the token in a header that only this one process knows,
 // and inside, where it checks out what was sent in as a pack. [Store.Save] goes the other way: a pack comes out, is
-// looked through, and is pushed from outside. [Keyring] knows which token belongs to which server, for both and for
-// the proxy that lends it to git inside. Deliberately not here: containers, the proxy itself, issues and merge
-// requests.
+// checked, and is pushed from outside. [Keyring] maps servers to tokens, for both and for the egress proxy.
 //
-// The one rule to keep: a token goes into the environment of a git that we started outside, and nowhere else: no
+// The rule to keep: a token goes into the environment of a git that we started outside, and nowhere else: no
 // argument, no file, no message.
 package clone
 

@@ -49,7 +49,7 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 	if err != nil {
 		return err
 	}
-	return unpackError(res.Exit, dir, output.text())
+	return exitError(unpackErrors, "check out", res.Exit, dir, output.text())
 }
 
 // undo returns the commit to reset to; empty means none. Otherwise snapshots would pile up.
@@ -60,28 +60,35 @@ func (j *cloneJob) undo(l *transfer) string {
 	return l.Parent
 }
 
-func unpackError(exit int, dir, output string) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: outputError(output),
-		Hint: "see what the container says"}
-	switch exit {
-	case 0:
+// unpackErrors explains the exit statuses of unpack; -1 stands for all others.
+var unpackErrors = map[int]fault.Error{
+	-1: {Kind: fault.Unavailable, Why: "the container could not unpack it", Hint: "see what the container says"},
+	31: {Kind: fault.Unavailable, Why: "the directory cannot be made in the container",
+		Hint: "see that the user of the container may write there"},
+	32: {Kind: fault.Invalid, Why: "there is something in the directory already", Hint: "clone into an empty one"},
+	33: {Kind: fault.Unavailable, Why: "the image of the container lacks tar",
+		Hint: "build an image that has it: hako env build"},
+	exitNoGit: {Kind: fault.Unavailable, Why: "the image of the container lacks git",
+		Hint: "build an image that has it: hako env build"},
+	35: {Kind: fault.Unavailable, Why: "the objects could not be written in the container",
+		Hint: "see that its disk has room"},
+	36: {Kind: fault.Invalid, Why: "git in the container could not check out the files",
+		Hint: "see what the container says"},
+}
+
+const exitNoGit = 34
+
+// exitError returns the error for an exit status in a container.
+func exitError(table map[int]fault.Error, op string, exit int, dir, output string) error {
+	if exit == 0 {
 		return nil
-	case 31:
-		e.Why, e.Hint = "the directory cannot be made in the container", "see that the user of the container may write there"
-	case 32:
-		e.Kind, e.Why, e.Hint = fault.Invalid, "there is something in the directory already", "clone into an empty one"
-		e.Err = nil
-	case 33, 34:
-		e.Why, e.Hint = "the image of the container lacks "+map[int]string{33: "tar", 34: "git"}[exit],
-			"build an image that has it: hako env build"
-	case 35:
-		e.Why, e.Hint = "the objects could not be written in the container", "see that its disk has room"
-	case 36:
-		e.Kind, e.Why = fault.Invalid, "git in the container could not check out the files"
-	default:
-		e.Why = "the container could not unpack it"
 	}
-	return e
+	e, ok := table[exit]
+	if !ok {
+		e = table[-1]
+	}
+	e.Op, e.Subject, e.Err = op, dir, outputError(output)
+	return &e
 }
 
 type commandOutput string

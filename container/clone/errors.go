@@ -82,25 +82,25 @@ func (j *cloneJob) explainNetwork(e *fault.Error, contains func(...string) bool)
 			"check the address and the network of this machine"
 	case contains("Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out",
 		"Network is unreachable", "No route to host"):
-		e.Why, e.Hint = "nobody answers at "+j.url.Host,
+		e.Why, e.Hint = "cannot connect to "+j.url.Host,
 			"check the address and the network of this machine; behind a proxy set HTTPS_PROXY"
 	case contains("certificate", "SSL", "TLS", "gnutls"):
-		e.Why, e.Hint = "it is not certain that the server is "+j.url.Host+" (TLS)", "name its authority in ca_certificates"
+		e.Why, e.Hint = "the TLS certificate of "+j.url.Host+" cannot be verified", "name its authority in ca_certificates"
 	case contains("dumb http transport", "does not support shallow"):
 		e.Kind, e.Why, e.Hint = fault.Invalid, "the server cannot give a part of the history", "ask for a full clone"
 	case contains("not valid: is this a git repository", "invalid server response", "not a git repository"):
 		e.Kind, e.Why, e.Hint = fault.Invalid, "there is a server, but no git repository", "check the address: "+writeURL
 	case contains("fsck error", "in malformed", "error: object "):
 		e.Kind, e.Why, e.Hint = fault.Denied,
-			"there are objects in the repository that are not as git makes them, which could be an attack",
-			"ask for its last commit only, or have its owner mend it (git fsck names them)"
+			"the repository contains malformed git objects, which could be an attack",
+			"ask for its last commit only, or have its owner fix it (git fsck names them)"
 	case contains("not our ref", "unadvertised object"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the server has no commit "+j.src.Commit+" any more, or does not give it",
 			"begin from a branch"
 	case contains("couldn't find remote ref"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the branch vanished while it was fetched", "name a branch that exists"
 	case contains("early EOF", "RPC failed", "unexpected disconnect", "hung up"):
-		e.Why, e.Hint = "the connection was lost in the middle", "try again"
+		e.Why, e.Hint = "the connection was lost during the transfer", "try again"
 	default:
 		return false
 	}
@@ -109,7 +109,7 @@ func (j *cloneJob) explainNetwork(e *fault.Error, contains func(...string) bool)
 
 func (j *cloneJob) explainRefusal(e *fault.Error, status string) {
 	if e.Kind = fault.Denied; j.key == nil {
-		e.Why, e.Hint = "the server wants to know who asks ("+status+")", j.tokenHint()
+		e.Why, e.Hint = "the server requires authentication ("+status+")", j.tokenHint()
 		return
 	}
 	e.Why = "the server refused " + j.key.token + " (" + status + ")"

@@ -92,7 +92,7 @@ func TestBranchesThatAreNotThere(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	w := newWorld(t)
 	w.server.Close()
-	w.expect(Source{}, fault.Unavailable, "nobody answers")
+	w.expect(Source{}, fault.Unavailable, "cannot connect")
 	w.store.PlainHTTP = true
 	w.store.Environ = []string{"http_proxy=http://proxy.invalid:1"}
 	w.expect(Source{URL: "http://git.invalid/a/b"}, fault.Unavailable, "unknown")

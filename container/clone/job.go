@@ -87,7 +87,7 @@ func notShared(dir string, about os.FileInfo) error {
 
 func cacheFault(dir, why string, err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "use clone cache", Subject: dir, Why: why, Err: err,
-		Hint: "see to it that the directory can be written and has room"}
+		Hint: "check that the directory is writable and has room"}
 }
 
 // errStale means that the cache is unusable.
@@ -97,11 +97,11 @@ var errStale = errors.New("the cache is damaged or full")
 func (j *cloneJob) retryStale(do func() error) error {
 	err := do()
 	if errors.Is(err, errStale) {
-		j.progress("the cache of this repository is of no use, fetching it anew")
+		j.progress("the cache of this repository is damaged, fetching it again")
 		err = do()
 	}
 	if errors.Is(err, errStale) {
-		err = cacheFault(j.Dir, "what is written there does not stay as it was", err)
+		err = cacheFault(j.Dir, "files that are written there change", err)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (j *cloneJob) transferTo(ctx context.Context, at remoteRefs, g guest.Execut
 func (j *cloneJob) warnings(l *transfer) []string {
 	var all []string
 	if j.InsecureTLS && j.url.Scheme == "https" {
-		all = append(all, "insecure_tls is set: nobody checked that "+j.url.Host+" is the server it says it is")
+		all = append(all, "insecure_tls is set: the identity of "+j.url.Host+" was not verified")
 	}
 	if j.url.Scheme == "http" && j.key != nil {
 		all = append(all, j.key.token+" was sent to "+j.url.Host+" without encryption")

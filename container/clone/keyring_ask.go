@@ -50,7 +50,7 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 	}
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return Credential{}, &fault.Error{Kind: fault.Unavailable, Op: "log in", Subject: "as " + a.Name,
-			Why: "what came is no token", Hint: "see the settings of the account"}
+			Why: "the answer is not a token", Hint: "see the settings of the account"}
 	}
 	c := Credential{user, token}
 	out.add(c)

@@ -150,7 +150,7 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 	name := strings.TrimPrefix(s.Ref, heads)
 	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.subject, Why: "the branch " + oneLine(name) +
 		" was changed by somebody else meanwhile",
-		Hint: "look at what is there now, and begin anew from it"}
+		Hint: "look at what is there now, and start again from it"}
 }
 
 func (b *saveRepo) resolve(ctx context.Context, ref string) (string, error) {

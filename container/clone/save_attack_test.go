@@ -99,18 +99,18 @@ func TestSaveOfLiars(t *testing.T) {
 		kind  fault.Kind
 		words string
 	}{
-		"nothing":     {says(), fault.Denied, "nothing came"},
-		"no line":     {says(strings.Repeat("x", 5000)), fault.Denied, "nothing came"},
-		"words":       {says("a b c\n"), fault.Denied, "not what was asked for"},
-		"an option":   {says("--upload-pack=x "+tree+" "+tree+"\n", fine), fault.Denied, "not what was asked for"},
-		"garbage":     {says(header, "PACK", strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
-		"half":        {says(header, fine[:len(fine)/2]), fault.Denied, "not what was asked for"},
-		"more":        {says(header, fine, strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
-		"a wrong sum": {says(header, fine[:len(fine)-20], strings.Repeat("x", 20)), fault.Denied, "not as git makes them"},
+		"nothing":     {says(), fault.Denied, "the container sent nothing"},
+		"no line":     {says(strings.Repeat("x", 5000)), fault.Denied, "the container sent nothing"},
+		"words":       {says("a b c\n"), fault.Denied, "sent invalid data"},
+		"an option":   {says("--upload-pack=x "+tree+" "+tree+"\n", fine), fault.Denied, "sent invalid data"},
+		"garbage":     {says(header, "PACK", strings.Repeat("x", 100)), fault.Denied, "sent invalid data"},
+		"half":        {says(header, fine[:len(fine)/2]), fault.Denied, "sent invalid data"},
+		"more":        {says(header, fine, strings.Repeat("x", 100)), fault.Denied, "sent invalid data"},
+		"a wrong sum": {says(header, fine[:len(fine)-20], strings.Repeat("x", 20)), fault.Denied, "malformed git objects"},
 		"another commit": {says(strings.Repeat("1", 40)+" "+tree+" "+tree+"\n", fine), fault.Denied,
-			"does not have what it says"},
-		"no commit": {says(tree+" "+tree+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
-		"no tree":   {says(tip+" "+tip+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
+			"objects are missing"},
+		"no commit": {says(tree+" "+tree+" "+tree+"\n", fine), fault.Denied, "objects are missing"},
+		"no tree":   {says(tip+" "+tip+" "+tree+"\n", fine), fault.Denied, "objects are missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -376,7 +376,7 @@ func TestSaveSaysNo(t *testing.T) {
 	w.refuses(l, l.guest, fault.Denied, "GH006: Protected branch", "protected")
 	os.Remove(filepath.Join(w.bare(), "hooks/pre-receive"))
 	w.server.Close()
-	w.refuses(l, l.guest, fault.Unavailable, "nobody answers")
+	w.refuses(l, l.guest, fault.Unavailable, "cannot connect")
 }
 
 // TestSaveTokenStaysOutside looks for the token everywhere while and after a save

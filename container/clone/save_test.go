@@ -547,7 +547,7 @@ func TestStart(t *testing.T) {
 	w.expect(Source{Branch: "x", Start: "pull/7/head"}, fault.Invalid, "refs/")
 	w.expect(Source{Branch: "x", Start: "refs/pull/7/head:refs/heads/main"}, fault.Invalid)
 	w.expect(Source{Branch: "x", Start: "refs/pull/../head"}, fault.Invalid)
-	w.expect(Source{Branch: "main", Target: "main", Start: "refs/pull/7/head"}, fault.Invalid, "two things")
+	w.expect(Source{Branch: "main", Target: "main", Start: "refs/pull/7/head"}, fault.Invalid, "both the start and the target")
 }
 
 func TestCommitThatIsNotThere(t *testing.T) {

@@ -126,7 +126,7 @@ func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.subject, Why: "the changes are larger than " +
 			bytesText(limit), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	} else if err != nil {
-		return invalidPack("what came is not what was asked for", err)
+		return invalidPack("the container sent invalid data", err)
 	}
 	if _, err := p.pack.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	err := b.git.run(ctx, call{args: []string{"index-pack", "--stdin", strictness()}, dir: b.repository(), input: p.pack})
 	var f *failure
 	if errors.As(err, &f) {
-		return invalidPack("there are objects among the changes that are not as git makes them, which could be an attack", f)
+		return invalidPack("the changes contain malformed git objects, which could be an attack", f)
 	}
 	return err
 }
@@ -157,7 +157,7 @@ func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) er
 	var kinds bytes.Buffer
 	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil ||
 		kinds.String() != "commit\ntree\n" {
-		return invalidPack("it does not have what it says", err)
+		return invalidPack("objects are missing in the pack", err)
 	}
 	if p.head != base && b.local(ctx, "", nil, "merge-base", "--is-ancestor", base, p.head) != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.subject,

@@ -14,15 +14,14 @@ import (
 	"hako/run/fault"
 )
 
-// snapshot runs in the container. It makes a tree of the files of a project, and prints the commit that is checked
-// out, that tree and the one of the commit; then a pack of what is new since the commit that was cloned, unless there
-// is nothing new, or nothing since the last time.
+// snapshot runs in the container. It makes a tree of the files of a project, and prints the checked-out commit, that
+// tree and the tree of the commit; then a pack of what is new since the cloned commit, unless there is nothing new,
+// or nothing since the last time.
 //
-// All that is done in a repository of its own, which only borrows the objects of the project: no setting of the
-// project counts, and so no program that they name is run; its index and its branches stay as they are. A copy of the
-// index spares reading every file, and one that is of no use is done without. What is tracked comes first: a
-// directory may have taken the place of a file. Directories with a repository of their own are left out: nobody else
-// could fetch them.
+// It works in a separate repository, which only borrows the objects of the project: no setting of the project
+// applies, so that no program that it names is run, and its index and branches do not change. A copy of the index
+// avoids reading every file; an unusable one is ignored. Tracked files come first: a directory may have replaced a
+// file. Nested repositories are left out: nobody else could fetch them.
 const snapshot = `
 project=$1 base=$2 last=$3
 cd -- "$project" && [ -d .git ] && [ ! -L .git ] || exit 41
@@ -124,7 +123,7 @@ func (p *incomingPack) Write(data []byte) (int, error) {
 func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
-		return invalidPack("what came is not what was asked for", nil)
+		return invalidPack("the container sent invalid data", nil)
 	}
 	p.head, p.tree, p.same = words[0], words[1], words[1] == words[2]
 	return nil
@@ -153,7 +152,7 @@ func (p *incomingPack) store(data []byte) (err error) {
 // open creates the file for the pack.
 func (p *incomingPack) open() (err error) {
 	if err = p.makeDir(); err == nil {
-		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return err
 }
@@ -177,7 +176,7 @@ func (p *incomingPack) close() {
 
 func invalidPack(why string, err error) error {
 	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err,
-		Hint: "the container may be hostile or broken: begin anew in a new one"}
+		Hint: "the container may be hostile or broken: start again in a new one"}
 }
 
 // takeChanges runs snapshot in a container.
@@ -193,10 +192,10 @@ func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incom
 		err = errOverdue
 	}
 	if err == nil {
-		err = snapshotError(res.Exit, o.Dir, output.text())
+		err = exitError(snapshotErrors, opSave, res.Exit, o.Dir, output.text())
 	}
 	if err == nil && p.head == "" {
-		err = invalidPack("nothing came", nil)
+		err = invalidPack("the container sent nothing", nil)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -219,32 +218,20 @@ func insideConfig(commit string) string {
 	return "[core]\n\trepositoryformatversion = 0\n"
 }
 
-func snapshotError(exit int, dir, output string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: outputError(output),
-		Hint: "begin anew in a new container"}
-	switch exit {
-	case 0:
-		return nil
-	case 34:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "the image of the container lacks git",
-			"build an image that has it: hako env build"
-	case 41:
-		e.Why = "there is no repository in it any more"
-	case 42:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "there is no room in the container for a snapshot",
-			"see that its disk has room"
-	case 43:
-		e.Why = "its repository has no commit checked out"
-	case 44:
-		e.Why = "the commit that was cloned, or the one that is checked out, is not in it any more"
-	case 45:
-		e.Why, e.Hint = "git in the container could not read the files",
-			"see that they can be read, and that the disk has room"
-	case 46:
-		e.Why, e.Hint = "git in the container could not pack what changed",
-			"see that its disk has room and its repository is whole: git fsck"
-	default:
-		e.Kind, e.Why = fault.Unavailable, "the container could not make a snapshot"
-	}
-	return e
+// snapshotErrors explains the exit statuses of snapshot; -1 stands for all others.
+var snapshotErrors = map[int]fault.Error{
+	-1:        {Kind: fault.Unavailable, Why: "the container could not make a snapshot", Hint: startAgain},
+	exitNoGit: unpackErrors[exitNoGit],
+	41:        {Kind: fault.Invalid, Why: "there is no repository in it any more", Hint: startAgain},
+	42: {Kind: fault.Unavailable, Why: "there is no room in the container for a snapshot",
+		Hint: "see that its disk has room"},
+	43: {Kind: fault.Invalid, Why: "its repository has no commit checked out", Hint: startAgain},
+	44: {Kind: fault.Invalid, Hint: startAgain,
+		Why: "the commit that was cloned, or the one that is checked out, is not in it any more"},
+	45: {Kind: fault.Invalid, Why: "git in the container could not read the files",
+		Hint: "see that they can be read, and that the disk has room"},
+	46: {Kind: fault.Invalid, Why: "git in the container could not pack what changed",
+		Hint: "see that its disk has room and its repository is whole: git fsck"},
 }
+
+const startAgain = "start again in a new container"

@@ -173,7 +173,7 @@ func TestFailingInstallIsAWarning(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	w := r.Steps[0].Warning
-	if !strings.HasPrefix(w, "it ended with status 7; its last words:\n…\n") ||
+	if !strings.HasPrefix(w, "it ended with status 7; its last output:\n…\n") ||
 		!strings.HasSuffix(w, "\nE: no such library 箱") || len(w) > 2*tailSize+200 || r.Steps[0].Kept {
 		t.Errorf("the warning is %q", w)
 	}
@@ -191,7 +191,7 @@ func TestTimeout(t *testing.T) {
 	l := lang.Language{Install: []lang.Step{{Name: "slow", When: []string{"lock"}, Command: "echo begun; exec sleep 60"}}}
 	o := d.options()
 	o.Timeout = 300 * time.Millisecond
-	if r := only(t, d.install(s, l, o)); r.Warning != "it took longer than 300ms; its last words:\nbegun" {
+	if r := only(t, d.install(s, l, o)); r.Warning != "it took longer than 300ms; its last output:\nbegun" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -90,9 +90,9 @@ func ending(what string, outputs ...*lines) string {
 		}
 	}
 	if text == "" {
-		return what + " and said nothing"
+		return what + " and printed nothing"
 	}
-	return what + "; its last words:" + text
+	return what + "; its last output:" + text
 }
 
 // each serializes calls of a function.

@@ -21,10 +21,10 @@ func TestLines(t *testing.T) {
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q", told)
 	}
-	if got := ending("it failed", l, &lines{}); got != "it failed; its last words:\n"+strings.Join(want, "\n") {
+	if got := ending("it failed", l, &lines{}); got != "it failed; its last output:\n"+strings.Join(want, "\n") {
 		t.Errorf("got %q", got)
 	}
-	if got := ending("it failed", &lines{}, &lines{}); got != "it failed and said nothing" {
+	if got := ending("it failed", &lines{}, &lines{}); got != "it failed and printed nothing" {
 		t.Errorf("got %q", got)
 	}
 }

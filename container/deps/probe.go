@@ -102,7 +102,7 @@ func (j *job) probe(ctx context.Context, steps []lang.Step) (probeResult, error)
 	res, output, err := j.run(ctx, probeTimeout, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
 	switch {
 	case errors.Is(err, errTooMuch):
-		found.wrong = "the container answers more than it was asked"
+		found.wrong = "the container sent too much output"
 	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
 		found.wrong = err.Error()
 	case err != nil:
@@ -210,7 +210,7 @@ func addFiles(h hash.Hash, archive io.Reader) error {
 }
 
 // errTooMuch stops a command that prints more than allowed.
-var errTooMuch = errors.New("more than there is room for")
+var errTooMuch = errors.New("too much output")
 
 type limited struct {
 	to   io.Writer

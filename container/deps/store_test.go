@@ -328,7 +328,7 @@ func TestPackingThatFails(t *testing.T) {
 		}
 	}
 	if r := only(t, d.install(s, fetching, d.options())); r.Kept ||
-		r.Unkept != "packing it did not work; its last words:\ntar: file changed as we read it" || r.Warning != "" {
+		r.Unkept != "packing it did not work; its last output:\ntar: file changed as we read it" || r.Warning != "" {
 		t.Errorf("got %+v", r)
 	}
 	if left := archives(t, s); len(left) != 0 {

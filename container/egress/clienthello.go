@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"io"
 
+	"golang.org/x/crypto/cryptobyte"
+
 	"hako/run/fault"
 )
 
@@ -36,62 +38,28 @@ type clientHello struct {
 	hidden bool   // the true name may be encrypted
 }
 
-// A byteReader parses a message.
-type byteReader []byte
-
-func (c *byteReader) take(n int) (byteReader, bool) {
-	if n < 0 || n > len(*c) {
-		return nil, false
-	}
-	taken := (*c)[:n]
-	*c = (*c)[n:]
-	return taken, true
-}
-
-func (c *byteReader) number(size int) (int, bool) {
-	b, ok := c.take(size)
-	n := 0
-	for _, x := range b {
-		n = n<<8 | int(x)
-	}
-	return n, ok
-}
-
-// vector takes bytes that are preceded by their length.
-func (c *byteReader) vector(size int) (byteReader, bool) {
-	n, ok := c.number(size)
-	if !ok {
-		return nil, false
-	}
-	return c.take(n)
-}
-
 // parseHello parses the body of a ClientHello strictly: what one parser skips another may take for the name.
-func parseHello(message []byte) (clientHello, bool) {
-	c := byteReader(message)
-	_, ok := c.take(2 + 32)               // version, random
-	for _, size := range []int{1, 2, 1} { // session, ciphers, compression
-		if ok {
-			_, ok = c.vector(size)
-		}
+func parseHello(message cryptobyte.String) (clientHello, bool) {
+	var skipped, extensions cryptobyte.String // session, ciphers, compression
+	if !message.Skip(2+32) || !message.ReadUint8LengthPrefixed(&skipped) || !message.ReadUint16LengthPrefixed(&skipped) ||
+		!message.ReadUint8LengthPrefixed(&skipped) {
+		return clientHello{}, false
 	}
-	if !ok || len(c) == 0 {
-		return clientHello{}, ok
+	if message.Empty() {
+		return clientHello{}, true
 	}
-	extensions, ok := c.vector(2)
-	if !ok || len(c) > 0 {
+	if !message.ReadUint16LengthPrefixed(&extensions) || !message.Empty() {
 		return clientHello{}, false
 	}
 	return parseExtensions(extensions)
 }
 
-func parseExtensions(c byteReader) (clientHello, bool) {
-	var h clientHello
-	seen := map[int]bool{}
-	for len(c) > 0 {
-		kind, _ := c.number(2)
-		content, ok := c.vector(2)
-		if !ok || seen[kind] {
+func parseExtensions(list cryptobyte.String) (h clientHello, ok bool) {
+	seen := map[uint16]bool{}
+	for !list.Empty() {
+		var kind uint16
+		var content cryptobyte.String
+		if !list.ReadUint16(&kind) || !list.ReadUint16LengthPrefixed(&content) || seen[kind] {
 			return clientHello{}, false
 		}
 		seen[kind] = true
@@ -108,14 +76,12 @@ func parseExtensions(c byteReader) (clientHello, bool) {
 }
 
 // parseServerName accepts exactly one name.
-func parseServerName(c byteReader) (string, bool) {
-	list, ok := c.vector(2)
-	if !ok || len(c) > 0 {
-		return "", false
-	}
-	kind, _ := list.number(1)
-	name, ok := list.vector(2)
-	return string(name), ok && kind == 0 && len(list) == 0 && len(name) > 0
+func parseServerName(content cryptobyte.String) (string, bool) {
+	var list, name cryptobyte.String
+	var kind uint8
+	ok := content.ReadUint16LengthPrefixed(&list) && content.Empty() && list.ReadUint8(&kind) &&
+		list.ReadUint16LengthPrefixed(&name) && list.Empty()
+	return string(name), ok && kind == 0 && len(name) > 0
 }
 
 // readRecord reads one record with its header.
@@ -149,10 +115,11 @@ func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 		if message = append(message, record[recordHead:]...); record[0] != recordHandshake || message[0] != typeClientHello {
 			break
 		}
-		c := byteReader(message[1:])
-		if whole, ok := c.vector(3); ok {
+		rest := cryptobyte.String(message[1:])
+		var whole cryptobyte.String
+		if rest.ReadUint24LengthPrefixed(&whole) {
 			h, ok := parseHello(whole)
-			if !ok || len(c) > 0 {
+			if !ok || !rest.Empty() {
 				break
 			}
 			return raw, h, nil
@@ -180,5 +147,5 @@ func wantsRetry(message []byte) (retry, known bool) {
 
 // errNotTLS refuses a tunnel for another protocol.
 var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect",
-	Why:  "what is sent through the tunnel is not TLS as it should be",
+	Why:  "the tunnel carries something other than TLS",
 	Hint: "use tunnels for https only"}

@@ -8,9 +8,9 @@ import (
 	"hako/run/fault"
 )
 
-// Endpoint is the host under which the proxy lends credentials to git:
-// http://git.hako.internal/github.com/group/project.git stands for
-// https://github.com/group/project.git. Inside the container git is told so by
+// Endpoint is the host name under which the proxy adds credentials to git's requests:
+// http://git.hako.internal/github.com/group/project.git means https://github.com/group/project.git. In the container git
+// is configured with
 //
 //	url.http://git.hako.internal/github.com/.insteadOf https://github.com/
 //
@@ -60,7 +60,7 @@ func (c Credential) compile() (*repository, error) {
 	at, err := parseHostPort(c.Host, c.standardPort())
 	switch {
 	case err != nil || at.addr.IsValid() && !reachableIfListed(at.addr):
-		return refuse("its host makes no sense", "write it as gitlab.example.com")
+		return refuse("its host is invalid", "write it as gitlab.example.com")
 	case !plainPath(c.Repository):
 		return refuse("its repository is not a plain path", "write it as /group/project")
 	case c.Header == nil:

@@ -1,11 +1,12 @@
-// Package egress is the only way out of a container that has no network: a forward proxy outside it, reached over one
-// socket.
+// Package egress is the forward proxy of a container that has no network. The proxy runs outside, and the container
+// reaches it over one socket.
 //
-// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the credentials of listed repositories
-// without ever showing them. [Bridge] is the piece inside the container that makes the socket look like an ordinary
-// proxy. Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP, and making the socket itself.
-// The one rule to keep: a connection is made only after its name, port and address were found harmless and it is on
-// record, and then to that very address.
+// It forwards plain HTTP and TLS tunnels to listed hosts, and adds credentials to git's requests for listed
+// repositories without revealing them. [Bridge] is the part inside the container that makes the socket look like an
+// ordinary proxy. Not here: decrypting TLS, caching, HTTP/2, other protocols than TCP, and creating the socket.
+//
+// The rule to keep: a connection is made only after its name, port and address were checked and it is recorded, and
+// then to that very address.
 package egress
 
 import (
@@ -27,11 +28,11 @@ type Proxy struct {
 	// Open permits every name that resolves to public addresses only, on ports 80 and 443. False means that only
 	// Allow applies.
 	Open bool
-	// Private are hosts, spelled as in Allow, whose names may lead to private addresses, such as a company's own git
-	// server, and networks, such as "10.1.0.0/16", that every name may lead to. The hosts must be permitted besides;
-	// one with a port is private on that port alone. Networks do not open the machine itself nor its link (its own
-	// addresses, loopback and link-local ones): for those a host is named. Empty means none; metadata services stay
-	// out of reach in any case.
+	// Private are hosts, as in Allow, whose names may resolve to private addresses, such as a company's own git
+	// server, and networks, such as "10.1.0.0/16", that every name may resolve to. The hosts must be allowed too; one
+	// with a port is private on that port alone. Networks never include this machine and its link (its own addresses,
+	// loopback and link-local ones): for those a host is listed. Empty means none; metadata services are never
+	// reachable.
 	Private []string
 	// Credentials are added to git's requests under [Endpoint]. Their servers may have private addresses, for these
 	// requests only. Empty means none.

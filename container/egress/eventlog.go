@@ -34,7 +34,7 @@ type eventLog struct {
 type denial struct{ host, why string }
 
 // unnamed is the kind of those beyond maxKinds.
-var unnamed = denial{why: "it is one of many, whose hosts are not put on record one by one"}
+var unnamed = denial{why: "it is one of many, whose hosts are not recorded one by one"}
 
 // deny records a denial, or queues it. If recording fails it is denied nevertheless.
 func (l *eventLog) deny(e Event) {

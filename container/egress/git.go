@@ -55,7 +55,7 @@ func (r *route) addCredential() error {
 	name, value, err := r.lent.Header()
 	if err != nil || !isToken(name) || value == "" || hasControl(value) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host,
-			Why:  "the credential could not be had",
+			Why:  "the credential is not available",
 			Hint: "check the token outside the container"}
 	}
 	r.header[http.CanonicalHeaderKey(name)] = []string{value}
@@ -91,7 +91,7 @@ func (r *rules) cleanResponse(to *route, resp *http.Response) error {
 // checked like any other.
 func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
-		Why:  "the server redirects to a place that the credential is not for",
+		Why:  "the server redirects to a repository without a credential",
 		Hint: "use the present address of the repository"}
 	base := &url.URL{Scheme: "https", Host: to.hostPort.hostHeader(443), Path: to.path}
 	if to.lent.PlainHTTP {

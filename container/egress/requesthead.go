@@ -172,7 +172,7 @@ func (h *head) length() (int64, error) {
 	case len(chunks)+len(lengths) == 0:
 		return 0, nil
 	case len(chunks)+len(lengths) > 1:
-		return 0, malformed("the length of the body is told twice")
+		return 0, malformed("the length of the body is given twice")
 	case len(chunks) == 1 && (h.minor == 0 || !strings.EqualFold(chunks[0], "chunked")):
 		return 0, malformed("the transfer encoding is not plain chunks")
 	case len(chunks) == 1:
@@ -191,7 +191,7 @@ func (h *head) continues() (bool, error) {
 	case len(expected) == 0:
 		return false, nil
 	case len(expected) > 1 || !strings.EqualFold(expected[0], "100-continue"):
-		return false, malformed("it expects what is not known")
+		return false, malformed("its Expect header is not supported")
 	}
 	return h.minor == 1, nil
 }
@@ -219,7 +219,7 @@ func (h *head) address() (address, error) {
 			"use this as a proxy: http://host/path, or CONNECT host:443")
 	}
 	if strings.Contains(host, "@") {
-		return address{}, refusedTarget("the address carries a user name or password", "leave out what stands before @")
+		return address{}, refusedTarget("the address carries a user name or password", "leave out everything before @")
 	}
 	p, err := parseHostPort(host, 80)
 	if err != nil {

@@ -25,7 +25,7 @@ type pattern struct {
 
 func (p *Proxy) compile() (*rules, error) {
 	if p.Log == nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "nobody keeps a record", Hint: "set Log"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "there is no audit log", Hint: "set Log"}
 	}
 	r := &rules{open: p.Open}
 	var err error
@@ -76,7 +76,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	case err != nil:
 		return refuse("it is neither a host nor a network", "write a network as 10.1.0.0/16, a host as git.example.com")
 	case n.Addr().Is4In6() || n.Overlaps(nat64):
-		return refuse("it is an IPv4 network in the clothes of an IPv6 one", "write it as 10.1.0.0/16")
+		return refuse("it is an IPv4 network written as IPv6", "write it as 10.1.0.0/16")
 	case n != n.Masked():
 		return refuse("it is an address in a network, not a network", "write "+n.Masked().String()+
 			" for the network, or the address alone")

@@ -130,8 +130,8 @@ func (v *logEntry) open() error {
 	e.What = Opened
 	if err := v.events.log(e); err != nil {
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host,
-			Why:  "the connection could not be put on record, so it is not made",
-			Hint: "see to the audit log on the machine outside"}
+			Why:  "the connection could not be recorded, so it is not made",
+			Hint: "check the audit log on the machine outside"}
 	}
 	return nil
 }

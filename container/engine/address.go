@@ -61,10 +61,10 @@ func invalidHost(scheme string, found bool) error {
 		Hint: "write it like " + defaultSocket + " or tcp://127.0.0.1:2376"}
 	switch {
 	case found && scheme == "ssh":
-		e.Why = "docker over ssh is not spoken here"
+		e.Why = "docker over ssh is not supported"
 		e.Hint = "forward the socket yourself: ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock user@host, then set DOCKER_HOST=unix:///tmp/docker.sock"
 	case found && scheme == "npipe":
-		e.Why = "named pipes are not spoken here"
+		e.Why = "named pipes are not supported"
 		e.Hint = "run hako inside WSL, or let docker listen on tcp://127.0.0.1:2376 with TLS"
 	}
 	return e

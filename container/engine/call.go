@@ -132,7 +132,7 @@ func (e *Engine) read(ctx context.Context, r request, body io.Reader, out any) e
 	case err != nil:
 		return e.connFailure(ctx, r.op, err)
 	case len(text) > maxAnswer:
-		return &fault.Error{Kind: fault.TooLarge, Op: r.op, Subject: r.subject, Why: "docker's answer does not end"}
+		return &fault.Error{Kind: fault.TooLarge, Op: r.op, Subject: r.subject, Why: "docker's answer is too long"}
 	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return garbled(r)
@@ -141,7 +141,7 @@ func (e *Engine) read(ctx context.Context, r request, body io.Reader, out any) e
 }
 
 func garbled(r request) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: r.op, Subject: r.subject, Why: "docker's answer makes no sense",
+	return &fault.Error{Kind: fault.Unavailable, Op: r.op, Subject: r.subject, Why: "docker's answer is invalid",
 		Hint: "is it a docker engine that listens at DOCKER_HOST?"}
 }
 

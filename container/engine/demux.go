@@ -14,7 +14,7 @@ const (
 
 const maxPiece = 32 << 10 // bytes held at a time, whatever the length of a frame
 
-var errFrame = errors.New("the stream makes no sense")
+var errFrame = errors.New("the stream is invalid")
 
 // A writeError is an error of the writer, not of the engine.
 type writeError struct{ cause error }

@@ -125,7 +125,7 @@ func (e *Engine) explainAbsence(err error) (why, hint string) {
 		return "docker at " + e.Host() + " may not be used by you",
 			"add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to a rootless engine"
 	case dialing(err):
-		return "docker is not there: nobody listens at " + e.Host(),
+		return "docker is not running: nothing listens at " + e.Host(),
 			"start it (sudo systemctl start docker), or set DOCKER_HOST to where it listens"
 	case errors.As(err, &dial) && dial.Timeout():
 		return "docker at " + e.Host() + " did not answer in time", hint

@@ -137,7 +137,7 @@ func (e *Engine) interrupted(ctx context.Context, err error) error {
 	case ctx.Err() == nil && errors.As(err, &w):
 		return w.cause
 	case ctx.Err() == nil && errors.Is(err, errFrame):
-		return &fault.Error{Kind: fault.Unavailable, Op: execOp, Why: "docker's answer makes no sense"}
+		return &fault.Error{Kind: fault.Unavailable, Op: execOp, Why: "docker's answer is invalid"}
 	}
 	return e.connFailure(ctx, execOp, err)
 }

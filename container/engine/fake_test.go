@@ -382,7 +382,7 @@ func TestNobodyThere(t *testing.T) {
 		began := time.Now()
 		for name, c := range everyCall {
 			err := c.call(t.Context(), e)
-			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nobody listens at unix://"+socket) ||
+			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nothing listens at unix://"+socket) ||
 				!strings.Contains(fault.Hint(err), "DOCKER_HOST") {
 				t.Errorf("%s, %s: %v", what, name, err)
 			}

@@ -110,10 +110,10 @@ func TestExecWhoseEngineFails(t *testing.T) {
 			"hung up"},
 		"cut in a frame":      {say(frame(1, "hello")[:10]), nil, "hung up: it ended in the middle"},
 		"cut in a head":       {say("\x01\x00"), nil, "hung up"},
-		"garbage":             {say("garbage garbage"), nil, "makes no sense"},
+		"garbage":             {say("garbage garbage"), nil, "is invalid"},
 		"dead afterwards":     {say(frame(1, "a")), []string{""}, "hung up"},
-		"no status":           {say(frame(1, "a")), []string{`{"Running":false}`}, "makes no sense"},
-		"garbage of a status": {say(""), []string{"x"}, "makes no sense"},
+		"no status":           {say(frame(1, "a")), []string{`{"Running":false}`}, "is invalid"},
+		"garbage of a status": {say(""), []string{"x"}, "is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := execing(t, c.script, c.ends...)
@@ -223,9 +223,9 @@ func TestBuildsThatFail(t *testing.T) {
 		`{"errorDetail":{"message":"pull access\ndenied"}}`: "build image x: pull access denied",
 		`{"stream":"Step 1/3 : FROM x\n"}`:                  "build image: docker at ",
 		"":                                                  "build image: docker at ",
-		"garbage":                                           "build image x: docker's answer makes no sense",
+		"garbage":                                           "build image x: docker's answer is invalid",
 		`{"stream":` + strings.Repeat("a",
-			maxMessage): "build image x: docker's answer makes no sense",
+			maxMessage): "build image x: docker's answer is invalid",
 	} {
 		if _, err := building(t, body); err == nil || !strings.HasPrefix(err.Error(), want) ||
 			fault.KindOf(err) == fault.Other {

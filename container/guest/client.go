@@ -15,8 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Client talks to a guest. It is safe for concurrent use. A connection that is lost stays lost: what was running is
-// ended by the guest, and whoever wants to go on dials again.
+// A Client is a connection to a guest. It is safe for concurrent use. A lost connection is not restored: the guest
+// ends its running commands, and the caller dials again.
 type Client struct {
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
@@ -27,25 +27,25 @@ type Client struct {
 	mu     sync.Mutex // guards what follows
 	serial uint64
 	open   map[uint64]*pendingCall
-	err    error // why the connection is gone
+	err    error // why the connection ended
 }
 
-// pendingCall is what the client waits for: how a command goes, or one answer.
+// A pendingCall is a command in progress, or a call that awaits its answer.
 type pendingCall struct {
 	in    *wire.Inbox
-	run   bool         // it is about a command
-	stdin *wire.Window // how much input the guest takes; nil if there is none
-	over  bool         // the last of it was said; only the listener looks
+	run   bool         // it is a command
+	stdin *wire.Window // for input; nil means none
+	over  bool         // its final frame arrived; only used by listen
 }
 
-// What a guest gets. It answers every question quickly but how a job ends; one that does not was stopped, or is none.
+// Time limits of a guest. It answers every call quickly but the end of a job.
 const (
-	answerTime = 10 * time.Second // to greet, to answer a question, to take a message
-	grace      = 10 * time.Second // to say how a command ended whose time is up
+	answerTime = 10 * time.Second // for handshakes, answers and writes
+	grace      = 10 * time.Second // to report the end of a command that timed out
 )
 
-// Dial connects to the guest that listens on a socket. It does not follow links:
-// who is root in a container could lead us to the guest of another.
+// Dial connects to the guest that listens on a socket. It does not follow links: root in a container could redirect
+// us to the guest of another.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	return connect(ctx, socket, dialSocket)
 }
@@ -61,7 +61,6 @@ func connect(ctx context.Context, socket string, dial func(context.Context, stri
 	return newClient(ctx, conn, socket)
 }
 
-// newClient makes a client of a connection.
 func newClient(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*pendingCall{}}
@@ -78,7 +77,7 @@ func newClient(ctx context.Context, conn net.Conn, socket string) (*Client, erro
 	return c, nil
 }
 
-// noAnswer is for a guest that says nothing.
+// noAnswer is for a guest that does not answer.
 func noAnswer(op string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the guest of the container does not answer",
 		Hint:     "end the environment, then start it again",
@@ -91,29 +90,29 @@ func dialError(ctx context.Context, socket string, err error) error {
 		return f
 	}
 	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err,
-		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+		Hint: "the environment may have ended: hako env info shows its state, hako env up starts it"}
 	switch {
 	case errors.As(context.Cause(ctx), &f):
 		return f
 	case ctx.Err() != nil:
 		e.Kind, e.Why, e.Err = fault.Timeout, "it did not answer in time", ctx.Err()
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
-		e.Subject, e.Why, e.Err = socket, "nobody listens there", nil
+		e.Subject, e.Why, e.Err = socket, "no process listens there", nil
 	}
 	return e
 }
 
-// notSocket is for a file that somebody put where the socket should be.
+// notSocket is for another file in the place of the socket.
 func notSocket(socket string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Subject: socket,
 		Why:  "it is no socket: something in the container has put another file in its place",
 		Hint: "end the environment", FlagHint: "end the environment with hako env down --task ID"}
 }
 
-// greet makes sure that the other side is a guest, in one round trip.
+// greet exchanges handshakes.
 func (c *Client) greet(in *wire.Scanner) error {
 	wrong := c.write(wire.Handshake{Version: wire.Version}.Frame())
-	f, err := in.Next(wire.MaxGreeting) // also then: it may have hung up after saying why
+	f, err := in.Next(wire.MaxGreeting) // even then: it may have sent the reason
 	if err != nil && wrong != nil {
 		return wrong
 	}
@@ -124,13 +123,12 @@ func (c *Client) greet(in *wire.Scanner) error {
 	return err
 }
 
-// write sends a frame.
 func (c *Client) write(f wire.Frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.buf = f.AppendTo(c.buf[:0])
 	_ = c.conn.SetWriteDeadline(
-		time.Now().Add(answerTime)) // a guest always reads: who gets more than there is room for is told so
+		time.Now().Add(answerTime)) // a guest always reads
 	_, err := c.conn.Write(c.buf)
 	if cap(c.buf) > wire.KeptBuffer {
 		c.buf = nil
@@ -138,7 +136,7 @@ func (c *Client) write(f wire.Frame) error {
 	return err
 }
 
-// send sends a frame. If it cannot, the other side may have said why.
+// send sends a frame. If it fails, it returns the reason that the other side may have sent.
 func (c *Client) send(f wire.Frame) error {
 	if err := c.write(f); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -151,7 +149,7 @@ func (c *Client) send(f wire.Frame) error {
 	return nil
 }
 
-// giveUp says why the connection is gone, unless that is known.
+// giveUp sets the reason for the end of the connection, unless there is one.
 func (c *Client) giveUp(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,8 +164,7 @@ func (c *Client) reason() error {
 	return c.err
 }
 
-// listen hands what comes to those who wait for it. It never waits for them:
-// nobody is sent more than he has room for.
+// listen dispatches frames to pending calls. It never waits for them: flow control leaves room for every frame.
 func (c *Client) listen(in *wire.Scanner) {
 	var err error
 	for err == nil {
@@ -202,11 +199,11 @@ func lost(err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
-		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense",
+		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "its answer is invalid",
 			Err: err, Hint: "end the environment with hako env down and start it again"}
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err),
-		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+		Hint: "the environment may have ended: hako env info shows its state, hako env up starts it"}
 }
 
 func unlessEOF(err error) error {
@@ -227,7 +224,7 @@ func (c *Client) handle(f wire.Frame) error {
 	a := c.open[f.ID]
 	c.mu.Unlock()
 	if a == nil {
-		return nil // nobody waits for it any more
+		return nil // the call was cancelled
 	}
 	ok := true
 	switch f.Op {
@@ -250,8 +247,7 @@ func (c *Client) handle(f wire.Frame) error {
 	return nil
 }
 
-// last tells whether a frame can be the last about what was asked. After it there
-// is no other: what comes is held in memory until somebody wants it.
+// last reports whether a frame can be the final one of a call. Frames after it would stay in memory.
 func (a *pendingCall) last(f wire.Frame) bool {
 	fits := f.Op == wire.OpError || a.run == (f.Op == wire.OpExited)
 	ok := fits && !a.over
@@ -259,7 +255,7 @@ func (a *pendingCall) last(f wire.Frame) bool {
 	return ok
 }
 
-// begin makes room for the answers to a request and returns its id.
+// begin registers a call and returns its ID.
 func (c *Client) begin(a *pendingCall) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,7 +267,7 @@ func (c *Client) begin(a *pendingCall) (uint64, error) {
 	return c.serial, nil
 }
 
-// finish forgets a request.
+// finish unregisters a call.
 func (c *Client) finish(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,7 +277,7 @@ func (c *Client) finish(id uint64) {
 	}
 }
 
-// Close hangs up. Commands that are running are ended; jobs go on.
+// Close closes the connection. The guest ends running commands; jobs go on.
 func (c *Client) Close() error {
 	c.giveUp(&fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the client is closed", Hint: "dial again"})
 	c.conn.Close()
@@ -289,10 +285,10 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Gone is closed when the connection is lost.
+// Gone returns a channel that is closed when the connection is lost.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
-// ask makes a call and waits for its answer. The end of a job is the only one that may take as long as it likes.
+// ask makes a call and waits for its answer. All calls but waiting for a job have a timeout.
 func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire.Frame) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled(ctx, verb)
@@ -316,7 +312,7 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire
 	f, err := a.in.Take()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		go c.send(wire.Frame{Op: wire.OpCancel, ID: id}) // whoever does not answer may not read either
+		go c.send(wire.Frame{Op: wire.OpCancel, ID: id}) // a guest that does not answer may not read either
 		return nil, err
 	case err != nil:
 		return nil, err
@@ -326,19 +322,19 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire
 	return f.Words, nil
 }
 
-// cancelled is for a question whose answer does not matter any more.
+// cancelled is the error of a cancelled call.
 func cancelled(ctx context.Context, verb string) error {
 	if f, mute := context.Cause(ctx).(*fault.Error); mute {
 		return f
 	}
-	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "nobody waits for the answer any more", Err: ctx.Err()}
+	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "it was cancelled", Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
 	}
 	return e
 }
 
-// question makes a call with parameters and reads its answer into result.
+// question makes a call with parameters and decodes its answer.
 func (c *Client) question(ctx context.Context, verb string, p wire.Parameters, result any) ([][]byte, error) {
 	words, err := c.ask(ctx, verb, func(id uint64) wire.Frame {
 		return wire.Frame{Op: wire.OpCall, ID: id, Words: [][]byte{[]byte(verb), wire.JSON(p)}}

@@ -13,20 +13,20 @@ import (
 	"hako/run/fault"
 )
 
-// A Run is a command that was begun.
+// A Run is a running command.
 type Run struct {
 	c     *Client
 	id    uint64
 	ctx   context.Context
 	cmd   Command
 	call  *pendingCall
-	took  [2]int // bytes of each stream that the guest was not told about yet
+	took  [2]int // bytes of each stream that were not yet acknowledged
 	bytes int64
-	watch *deadlineWatch // nil if the command may take as long as it likes
+	watch *deadlineWatch // nil means no timeout
 }
 
-// Exec runs a command to its end, passing on what it prints. An exit status other than zero is an answer, not an
-// error. When ctx ends, so does the command with all that came of it; a writer that does not come back still has to.
+// Exec runs a command to its end and copies its output. A non-zero exit status is no error. When ctx ends, the
+// command and its descendants are killed.
 func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	r, err := c.Begin(ctx, cmd)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	return r.Wait()
 }
 
-// Begin starts a command. Somebody has to call Wait: until then the command prints only as much as fits into buffers.
+// Begin starts a command. Its output is blocked until Wait is called.
 func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cut(err)
@@ -65,13 +65,13 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	return r, nil
 }
 
-// lastWords is how many bytes the end of a command may be told in.
+// lastWords is the maximum size of the final frame of a command.
 const lastWords = 64 << 10
 
-// lingering is how long the guest may take to end a command that nobody wants.
+// lingering is how long the guest may take to end a cancelled command.
 const lingering = 8 * time.Second
 
-// Wait passes on what the command prints until it ends.
+// Wait copies the output of the command until it ends.
 func (r *Run) Wait() (Result, error) {
 	defer r.c.finish(r.id)
 	stop := context.AfterFunc(r.ctx, r.cancel)
@@ -97,7 +97,7 @@ func (r *Run) Wait() (Result, error) {
 	}
 }
 
-// next waits for what the guest says next.
+// next waits for the next frame.
 func (r *Run) next() (f wire.Frame, err error) {
 	if r.watch == nil {
 		return r.call.in.Take()
@@ -110,22 +110,22 @@ func (r *Run) next() (f wire.Frame, err error) {
 	return f, err
 }
 
-// giveUpGuest gives up a guest that does not say how the command ended.
+// giveUpGuest gives up a guest that does not report the end of a command.
 func (r *Run) giveUpGuest() {
 	r.call.in.Close(noAnswer("run command"))
 	go r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id}) // it may not even read
 }
 
-// cancel has the command ended, and waits for that no longer than it can take.
+// cancel cancels the command, and bounds the time until it ends.
 func (r *Run) cancel() {
 	time.AfterFunc(lingering, func() {
 		r.call.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command",
-			Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
+			Why: "the guest does not report its end", Hint: "end the environment with hako env down"})
 	})
 	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 }
 
-// pass writes a piece of output and tells the guest when it may send more.
+// pass writes output and returns credit to the guest.
 func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
 	p := f.Word(0)
 	if to != nil {
@@ -143,7 +143,7 @@ func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
 	return r.c.send(wire.Frame{Op: [2]byte{wire.OpStdoutTaken, wire.OpStderrTaken}[stream], ID: r.id, N: uint64(n)})
 }
 
-// stopCommand ends a command whose output cannot be passed on.
+// stopCommand ends a command whose output cannot be written.
 func (r *Run) stopCommand(why error) (Result, error) {
 	r.cancel()
 	for {
@@ -166,7 +166,7 @@ func (r *Run) stopCommand(why error) (Result, error) {
 	return Result{Bytes: r.bytes}, &fault.Error{Op: "run command", Why: "its output could not be passed on", Err: why}
 }
 
-// ended reads how the command ended.
+// ended decodes the outcome of the command.
 func (r *Run) ended(text []byte) (Result, error) {
 	var e wire.Ending
 	if json.Unmarshal(text, &e) != nil || !isExit(e.Exit) || e.Duration < 0 {
@@ -184,13 +184,13 @@ func (r *Run) ended(text []byte) (Result, error) {
 	return res, nil
 }
 
-// isExit tells whether a number can be the status of a command: a larger one
-// would become another where only a byte is passed on, and be taken for success.
+// isExit reports whether a number can be an exit status: a larger one could become zero where only a byte is passed
+// on.
 func isExit(n int) bool { return n >= -1 && n <= 255 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// lost is for a command of which nobody knows how it ended.
+// lost is for a command whose outcome is unknown.
 func (r *Run) lost(err error) (Result, error) {
 	if ctxErr := r.ctx.Err(); ctxErr != nil {
 		err = cut(fmt.Errorf("%w (%v)", ctxErr, err))
@@ -198,7 +198,7 @@ func (r *Run) lost(err error) (Result, error) {
 	return Result{Bytes: r.bytes}, err
 }
 
-// cut is for a command that was ended before its time.
+// cut is for a command that was stopped.
 func cut(err error) error {
 	e := &fault.Error{Op: "run command", Why: "it was stopped", Err: err}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -207,8 +207,8 @@ func cut(err error) error {
 	return e
 }
 
-// feed sends the input, as fast as it is taken. It may outlive the command: a
-// reader that does not come back cannot be called back.
+// feed sends the input as fast as it is read. It may outlive the command, because a blocked reader cannot be
+// interrupted.
 func (r *Run) feed() {
 	buf := make([]byte, 16<<10)
 	for {

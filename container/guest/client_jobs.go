@@ -11,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// Start runs a command in the background. The job outlives ctx and the client,
-// but not the guest. It has no input; what it prints is kept, see [Client.Output].
+// Start starts a command as a background job, which outlives ctx and the client, but not the guest. It has no input;
+// see [Client.Output] for its output.
 func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
 	var j run.Job
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
@@ -34,12 +34,12 @@ func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
 	return readJob(words[0])
 }
 
-// Job tells how a job is.
+// Job returns the status of a job.
 func (c *Client) Job(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallStatus, h)
 }
 
-// about asks something whose answer is how a job is.
+// about makes a call whose answer is the status of a job.
 func (c *Client) about(ctx context.Context, verb string, h run.JobHandle) (run.Job, error) {
 	var text json.RawMessage
 	if _, err := c.question(ctx, verb, wire.Parameters{Handle: string(h)}, &text); err != nil {
@@ -48,7 +48,7 @@ func (c *Client) about(ctx context.Context, verb string, h run.JobHandle) (run.J
 	return readJob(text)
 }
 
-// readJob reads how a job is, and refuses what cannot be.
+// readJob decodes and validates the status of a job.
 func readJob(text []byte) (j run.Job, err error) {
 	if json.Unmarshal(text, &j) != nil || !isExit(j.Exit) || !slices.Contains(states, j.State) {
 		return run.Job{}, lost(wire.ErrFrame)
@@ -56,10 +56,10 @@ func readJob(text []byte) (j run.Job, err error) {
 	return j, nil
 }
 
-// mostJobs is more than a guest keeps. Each costs much more memory than a guest that means ill needs to tell of it.
+// mostJobs is more than a guest keeps. A hostile guest could list jobs that take much more memory than their text.
 const mostJobs = 8 << 10
 
-// Jobs lists the jobs as they were started, those that ended long ago left out.
+// Jobs lists the jobs in the order of their start, without those that ended long ago.
 func (c *Client) Jobs(ctx context.Context) ([]run.Job, error) {
 	var text json.RawMessage
 	if _, err := c.question(ctx, wire.CallList, wire.Parameters{}, &text); err != nil {
@@ -68,7 +68,7 @@ func (c *Client) Jobs(ctx context.Context) ([]run.Job, error) {
 	return readJobs(text)
 }
 
-// readJobs reads a list one by one, so that it takes no more memory than jobs do.
+// readJobs decodes a list one by one, to limit memory.
 func readJobs(text []byte) (list []run.Job, err error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
@@ -88,7 +88,7 @@ func readJobs(text []byte) (list []run.Job, err error) {
 	return list, nil
 }
 
-// Kill ends a job and all that came of it, and waits for that.
+// Kill ends a job and its descendants, and waits for that.
 func (c *Client) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallKill, h)
 }
@@ -98,8 +98,8 @@ func (c *Client) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallWait, h)
 }
 
-// Output returns a page of what a job printed: at most limit bytes from offset on, without cutting a character of
-// UTF-8. A limit of zero means 4096; it is at most 1 MB. Beyond what was printed so far there is an empty page.
+// Output returns a page of a job's output: at most limit bytes from offset on, without splitting a UTF-8 character. A
+// limit of zero means 4096; the maximum is 1 MB. A page beyond the output is empty.
 func (c *Client) Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (p run.JobPage, err error) {
 	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Offset: offset, Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
@@ -108,14 +108,14 @@ func (c *Client) Output(ctx context.Context, h run.JobHandle, offset int64, limi
 	return p, err
 }
 
-// Ping asks the guest for a sign of life.
+// Ping checks that the guest answers.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.question(ctx, wire.CallPing, wire.Parameters{}, nil)
 	return err
 }
 
-// Stats tells what the container uses. With disk it adds up the files of the
-// workspace, where that is not a file system of its own; this takes its time.
+// Stats measures the container. With disk it measures the workspace too, which takes long if that is not a file
+// system of its own.
 func (c *Client) Stats(ctx context.Context, disk bool) (s Stats, err error) {
 	_, err = c.question(ctx, wire.CallStats, wire.Parameters{Disk: disk}, &s)
 	return s, err
@@ -135,7 +135,7 @@ func (c *Client) Edit(ctx context.Context, call json.RawMessage) (json.RawMessag
 	return words[0], nil
 }
 
-// Shutdown has the guest end all processes and itself. It returns when the guest has agreed; see [Client.Gone].
+// Shutdown ends all processes and the guest. It returns when the guest has accepted; see [Client.Gone].
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, err := c.question(ctx, wire.CallShutdown, wire.Parameters{}, nil)
 	return err

@@ -31,23 +31,23 @@ func TestBadGuest(t *testing.T) {
 		want string
 	}{
 		"other version": {[]wire.Frame{wire.Handshake{Version: 7}.Frame()}, "speaks version 7"},
-		"no greeting":   {[]wire.Frame{{Op: wire.OpExited}}, "does not speak as hako does"},
+		"no greeting":   {[]wire.Frame{{Op: wire.OpExited}}, "does not speak the protocol"},
 		"refuses":       {[]wire.Frame{wire.ErrorFrame(0, refusal("you are inside"))}, "you are inside"},
-		"nonsense":      {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "makes no sense"},
-		"about nothing": {[]wire.Frame{hello, {Op: wire.OpStdout}}, "makes no sense"},
+		"nonsense":      {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "is invalid"},
+		"about nothing": {[]wire.Frame{hello, {Op: wire.OpStdout}}, "is invalid"},
 		"says why":      {[]wire.Frame{hello, wire.ErrorFrame(0, refusal("enough"))}, "enough"},
 		"too much output": {[]wire.Frame{hello,
-			{Op: wire.OpStdout, ID: 1, Words: [][]byte{make([]byte, 3*wire.OutputWindow)}}}, "makes no sense"},
-		"took no input":    {[]wire.Frame{hello, {Op: wire.OpStdinTaken, ID: 1, N: 5}}, "makes no sense"},
-		"a strange ending": {[]wire.Frame{hello, {Op: wire.OpExited, ID: 1, Words: [][]byte{[]byte("?")}}}, "makes no sense"},
+			{Op: wire.OpStdout, ID: 1, Words: [][]byte{make([]byte, 3*wire.OutputWindow)}}}, "is invalid"},
+		"took no input":    {[]wire.Frame{hello, {Op: wire.OpStdinTaken, ID: 1, N: 5}}, "is invalid"},
+		"a strange ending": {[]wire.Frame{hello, {Op: wire.OpExited, ID: 1, Words: [][]byte{[]byte("?")}}}, "is invalid"},
 		"answers it": {[]wire.Frame{hello, {Op: wire.OpAnswer, ID: 1, Words: [][]byte{[]byte("{}")}}},
-			"makes no sense"},
+			"is invalid"},
 		"says too much": {[]wire.Frame{hello,
-			{Op: wire.OpExited, ID: 1, Words: [][]byte{make([]byte, 2*wire.OutputWindow+2*lastWords)}}}, "makes no sense"},
-		"exit 256":        {[]wire.Frame{hello, ending(`{"exit":256}`)}, "makes no sense"},
-		"exit 2^32":       {[]wire.Frame{hello, ending(`{"exit":4294967296}`)}, "makes no sense"},
-		"exit -7":         {[]wire.Frame{hello, ending(`{"exit":-7}`)}, "makes no sense"},
-		"before it began": {[]wire.Frame{hello, ending(`{"exit":0,"duration":-5}`)}, "makes no sense"},
+			{Op: wire.OpExited, ID: 1, Words: [][]byte{make([]byte, 2*wire.OutputWindow+2*lastWords)}}}, "is invalid"},
+		"exit 256":        {[]wire.Frame{hello, ending(`{"exit":256}`)}, "is invalid"},
+		"exit 2^32":       {[]wire.Frame{hello, ending(`{"exit":4294967296}`)}, "is invalid"},
+		"exit -7":         {[]wire.Frame{hello, ending(`{"exit":-7}`)}, "is invalid"},
+		"before it began": {[]wire.Frame{hello, ending(`{"exit":0,"duration":-5}`)}, "is invalid"},
 		"hangs up":        {[]wire.Frame{hello}, "connection is lost"},
 	} {
 		socket := filepath.Join(t.TempDir(), "s")
@@ -111,7 +111,7 @@ func TestBadAnswers(t *testing.T) {
 			} else {
 				_, err = client.Job(t.Context(), "x")
 			}
-			if err == nil || !strings.Contains(err.Error(), "makes no sense") {
+			if err == nil || !strings.Contains(err.Error(), "is invalid") {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -171,7 +171,7 @@ func TestDialLink(t *testing.T) {
 		}
 	}
 	if _, err := Dial(t.Context(), filepath.Join(dir, "none")); fault.KindOf(err) != fault.Unavailable ||
-		!strings.Contains(err.Error(), "nobody listens there") {
+		!strings.Contains(err.Error(), "no process listens there") {
 		t.Error(err)
 	}
 	c, err := Dial(t.Context(), filepath.Join(dir, "other"))

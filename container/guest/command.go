@@ -7,41 +7,36 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A Command is what to run. Either Argv or Script says what; Argv goes first.
+// A Command is a script to run.
 type Command struct {
-	Argv   []string // a program and its arguments, without any shell
 	Script string   // for the container's own shell: bash if there is one, else sh
 	Args   []string // positional parameters of Script
 
-	Dir     string        // where; relative to the guest's directory; empty means that one
-	Env     []string      // NAME=value, added to what the container has
-	Timeout time.Duration // after which the command and all that came of it is ended; zero means never
+	Dir     string        // working directory, relative to the guest's; empty means that one
+	Env     []string      // NAME=value, added to the container's
+	Timeout time.Duration // after which the command and its descendants are killed; zero means never
 
 	Stdin          io.Reader // nil means empty
 	Stdout, Stderr io.Writer // nil means discard
 }
 
-// A Result is what came of a command.
+// A Result is the outcome of a command.
 type Result struct {
-	// Exit is the status of the command, or 128 and the number of the signal that ended it: 127 for one that was not
-	// found, 126 for one that could not be started, -1 for one whose time ran out.
+	// Exit is the exit status, or 128 plus the number of the signal that ended it: 127 if it was not found, 126 if it
+	// could not be started, -1 after a timeout.
 	Exit     int
 	Signal   int // the signal that ended it, or zero
 	TimedOut bool
-	Note     string // what to say about a command that did not end by itself
+	Note     string // why the command ended early; empty means that it did not
 	Duration time.Duration
-	Bytes    int64 // of both streams, as they were passed on
+	Bytes    int64 // of both streams
 
-	OutOfMemory bool // the system killed it, or a process of it, because the container's memory was used up
-	DiskFull    bool // it was ended, or its last program could not write, because the workspace holds more than it may
+	OutOfMemory bool // the kernel killed it or a descendant because the container's memory was used up
+	DiskFull    bool // it was killed, or could not write, because the workspace is full
 }
 
-// CommandRequest is the command as it travels.
+// Request returns the command in the form of the protocol.
 func (c Command) Request() wire.CommandRequest {
-	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout},
-		Dir: c.Dir, Words: c.Argv, Env: c.Env}
-	if len(c.Argv) == 0 {
-		o.IsScript, o.Script, o.Words = true, c.Script, c.Args
-	}
-	return o
+	return wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout}, Dir: c.Dir,
+		Script: c.Script, Args: c.Args, Env: c.Env}
 }

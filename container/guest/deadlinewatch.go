@@ -6,24 +6,23 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A deadlineWatch watches over the end of a command that has a limit. The guest keeps the limit; the vigil is for one
-// that does not. What counts is the time in which the guest has something to say and does not: whoever takes long
-// over the output of a command, or over its input, loses nothing.
+// A deadlineWatch watches the end of a command with a timeout, in case the guest does not enforce it. Only the time
+// in which the guest should send something and does not counts: a slow reader of the output, or of the input, loses
+// nothing.
 type deadlineWatch struct {
-	end   time.Time     // when the command must be over
+	end   time.Time     // deadline of the command
 	left  time.Duration // how long the guest may still be silent after that
-	late  int           // bytes that came when nothing could run any more
-	timer *time.Timer   // rings when the guest was silent too long
+	late  int           // bytes that arrived after everything must have ended
+	timer *time.Timer   // fires when the guest was silent too long
 }
 
-// maxLateBytes is more than lies in all buffers of a command when it is over: its
-// pipes, those of both sides, and what is on the way.
+// maxLateBytes is more than all buffers of an ended command hold: pipes, both sides, and the connection.
 const maxLateBytes = 4 << 20
 
-// longest is a limit that nobody waits for; more could not be added to.
+// longest bounds timeouts, so that they can be added to a time.
 const longest = 100 * 365 * 24 * time.Hour
 
-// newDeadlineWatch begins with the command. Alarm is called when nobody need wait longer.
+// newDeadlineWatch starts with the command. It calls alarm when the guest was silent for too long.
 func newDeadlineWatch(limit time.Duration, alarm func()) *deadlineWatch {
 	v := &deadlineWatch{end: time.Now().Add(min(limit, longest)), left: grace, timer: time.AfterFunc(longest, alarm)}
 	v.timer.Stop()
@@ -42,7 +41,7 @@ func (v *deadlineWatch) wait(f func()) {
 	v.left -= max(time.Since(from), 0)
 }
 
-// flooded takes note of n bytes and tells whether the guest goes on as if there were no limit.
+// flooded counts n bytes and reports whether the guest ignores the timeout.
 func (v *deadlineWatch) flooded(n int) bool {
 	if time.Since(v.end) > grace {
 		v.late += n

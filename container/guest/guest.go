@@ -1,17 +1,16 @@
 // Package guest runs commands inside a container on behalf of hako outside it.
 //
-// Here is the outside: a [Client] talks to the guest, a [Runner] makes a client look like every other runner, and
-// [Options] say how a guest is started. The inside is package server: the first process of the container, which
-// listens on a socket, starts commands, passes on what they print, keeps background jobs, collects whatever ends, and
-// ends what outlives its time. Deliberately not here: containers themselves, and whether something may be run, which
-// is for the gate.
+// This is the outside: a [Client] talks to the guest, a [Runner] makes a client a run.Runner, and [Options] configure
+// a guest. The inside is package server: process 1 of the container, which listens on a socket, runs commands and
+// background jobs, streams their output, reaps processes, and ends them on timeout. Not here: containers themselves,
+// and policy, which is for the gate.
 //
-// Commands run as another user and can neither reach the guest nor its socket. For that it needs to be root in its
-// container, with the capabilities SETUID, SETGID and KILL. Without root, commands run as the same user and could do
-// to it what a user can do to his own processes; they still cannot use the socket, because the first process of a
-// container answers only to callers outside it.
+// Commands run as another user and can reach neither the guest nor its socket. For that it needs to be root in its
+// container, with the capabilities SETUID, SETGID and KILL. Without root, commands run as the same user and could
+// trace or kill it; they still cannot use the socket, because process 1 answers only callers outside of its
+// container.
 //
-// The one rule to keep: what a command prints travels in frames of its own and is never looked into.
+// The rule to keep: output of a command is sent in its own frames and is never parsed.
 package guest
 
 import (
@@ -25,36 +24,36 @@ import (
 	"hako/run/fault"
 )
 
-// Name is what the program must be called by to be the guest.
+// Name is the program name of the guest.
 const Name = "hako-guest"
 
-// Options say how a guest works.
+// Options configure a guest.
 type Options struct {
-	Socket string // where it listens; required
-	UID    int    // whom commands run as; zero means whom the guest runs as
-	GID    int    // their group; zero means the number of the user
-	Dir    string // where commands start unless they say otherwise; empty means /
-	Home   string // their home directory; empty means what the system knows about the user, or Dir
-	Spool  string // where the output of jobs is kept; empty means the temporary directory
+	Socket string // path to listen on; required
+	UID    int    // user ID of the commands; zero means that of the guest
+	GID    int    // group ID of the commands; zero means the user ID
+	Dir    string // default working directory of commands; empty means /
+	Home   string // home directory of the commands; empty means that of the user, or Dir
+	Spool  string // directory for the output of jobs; empty means the temporary directory
 
-	// Within is the directory that commands must be started in or below, after links are followed, and that the text
-	// editor sees; empty means that commands start anywhere and that the editor sees Dir.
+	// Within is the directory that commands must start in or below, after resolving links, and that the text editor
+	// sees; empty means that commands start anywhere and that the editor sees Dir.
 	Within string
-	Make   []string // directories that are made for the user of the commands at the start; nil means none
-	Disk   int64    // bytes that Within, or else Dir, may hold; zero means any
+	Make   []string // directories to create for the user of the commands; nil means none
+	Disk   int64    // size limit of Within, or else Dir, in bytes; zero means none
 
-	Owner      int    // whom the socket is made by; zero means the owner of its directory
-	OwnerGroup int    // its group; zero means the number of Owner
-	Bridge     string // ADDRESS=SOCKET: who connects to the address inside is passed to the socket; empty means none
+	Owner      int    // user ID of the socket's owner; zero means the owner of its directory
+	OwnerGroup int    // group ID; zero means Owner
+	Bridge     string // ADDRESS=SOCKET: connections to the address inside are forwarded to the socket; empty means none
 
-	Running int           // commands and jobs at the same time; zero means 512
-	Links   int           // connections at the same time; zero means 256
-	Keep    int           // jobs that have ended and can still be asked about; zero means 50
-	Log     int64         // bytes of a job's output that are kept; zero means 64 MB
-	Grace   time.Duration // what processes get to end by themselves when the guest stops; zero means 10 s
+	Running int           // concurrent commands and jobs; zero means 512
+	Links   int           // concurrent connections; zero means 256
+	Keep    int           // number of ended jobs to keep; zero means 50
+	Log     int64         // bytes of a job's output to keep; zero means 64 MB
+	Grace   time.Duration // for processes to end by themselves when the guest stops; zero means 10 s
 }
 
-// flags ties the options to their spelling. As they are is how they stay where nothing is said.
+// flags defines a flag for each option. The current values are the defaults.
 func (o *Options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet(Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -78,7 +77,7 @@ func (o *Options) flags() *flag.FlagSet {
 	return f
 }
 
-// A colonList is several words in one, with colons between them.
+// A colonList is a list with colons between its elements.
 type colonList []string
 
 func (l *colonList) String() string { return strings.Join(*l, ":") }
@@ -88,7 +87,7 @@ func (l *colonList) Set(text string) error {
 	return nil
 }
 
-// Args returns the options as the words that [Parse] reads.
+// Args returns the options as arguments for [Parse].
 func (o Options) Args() []string {
 	var args []string
 	o.flags().VisitAll(func(f *flag.Flag) {
@@ -99,7 +98,7 @@ func (o Options) Args() []string {
 	return args
 }
 
-// Parse reads what [Options.Args] wrote.
+// Parse parses the arguments of [Options.Args].
 func Parse(args []string) (Options, error) {
 	var o Options
 	f := o.flags()
@@ -114,13 +113,13 @@ func Parse(args []string) (Options, error) {
 	case min(o.UID, o.GID, o.Owner, o.OwnerGroup, o.Running, o.Links, o.Keep) < 0 || min(o.Disk, o.Log) < 0 || o.Grace < 0:
 		return o, badArgs("a number is below zero")
 	case o.UID != 0 && o.UID == o.Owner:
-		// They could take the socket away and put their own in its place.
+		// They could replace the socket by their own.
 		return o, badArgs("commands would run as the owner of the socket, user " + strconv.Itoa(o.UID))
 	}
 	return o, o.check()
 }
 
-// check refuses paths that depend on where the guest happens to stand.
+// check refuses relative paths.
 func (o Options) check() error {
 	for _, dir := range append([]string{o.Within, o.Dir, o.Home}, o.Make...) {
 		if dir != "" && !path.IsAbs(dir) {

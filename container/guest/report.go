@@ -6,10 +6,10 @@ import (
 	"hako/run"
 )
 
-// states are those of jobs in a container.
+// states are the possible states of a job.
 var states = []run.JobState{run.JobRunning, run.JobDone, run.JobFailed, run.JobKilled, run.JobTimedOut}
 
-// Stats tell what the container uses. What the system does not tell is zero.
+// Stats measure the container. What the system does not report is zero.
 type Stats struct {
 	Processes   int           `json:"processes"`             // without the guest
 	LeftBehind  int           `json:"left_behind,omitempty"` // of these, how many are of commands that have ended
@@ -18,8 +18,8 @@ type Stats struct {
 	MemoryLimit int64         `json:"memory_limit"`
 	CPU         time.Duration `json:"cpu"` // since the start
 
-	// Disk is what the workspace holds: as the system counts it where it is a file system of its own, else what its
-	// files added up to when they were measured last.
+	// Disk is the size of the workspace: of the file system if it is one of its own, else of its files when they were
+	// last measured.
 	Disk      int64 `json:"disk,omitempty"`
 	DiskLimit int64 `json:"disk_limit,omitempty"`
 	DiskOwn   bool  `json:"disk_own,omitempty"` // the workspace is a file system of its own
@@ -27,7 +27,7 @@ type Stats struct {
 	Guest GuestStats `json:"guest"`
 }
 
-// GuestStats tell what the guest itself uses.
+// GuestStats measure the guest itself.
 type GuestStats struct {
 	Memory     int64 `json:"memory"`
 	Files      int   `json:"files"`

@@ -14,7 +14,7 @@ type Executor interface {
 	Exec(ctx context.Context, cmd Command) (Result, error)
 }
 
-// A Runner hands scripts to the shell of a container. Nothing stays from one request to the next but files.
+// A Runner passes scripts to the shell of a container. Only files persist between requests.
 type Runner struct {
 	Client  Executor
 	Timeout time.Duration // for requests without one; zero means 30 minutes
@@ -25,7 +25,7 @@ var (
 	_ run.Opaque = Runner{}
 )
 
-// Opaque says that the shell in the container asks nobody.
+// Opaque implements [run.Opaque]: the shell in the container does not call back.
 func (Runner) Opaque() {}
 
 // Run implements [run.Runner].
@@ -34,7 +34,7 @@ func (r Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	res, err := r.Client.Exec(ctx, Command{Script: req.Script, Args: req.Args, Dir: req.Dir, Env: req.Env, Timeout: limit,
 		Stdin: req.Stdin, Stdout: req.Stdout, Stderr: req.Stderr})
 	if res.TimedOut && err == nil {
-		res.Exit = 124 // as the other runners have it
+		res.Exit = 124 // as other runners
 		err = &fault.Error{Kind: fault.Timeout, Op: "run script", Why: "it took longer than " + limit.String(),
 			Hint: "give it more time, or run it as a job"}
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dialSocket connects to a socket and to nothing that a link leads to. What was
-// looked at is what is connected to, whatever becomes of its name meanwhile.
+// dialSocket connects to a socket without following links. It connects by descriptor to the file that it checked,
+// even if that is replaced meanwhile.
 func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	fd, err := unix.Open(socket, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -28,7 +28,7 @@ func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
 	var op *net.OpError
 	if errors.As(err, &op) {
-		op.Addr = &net.UnixAddr{Name: socket, Net: "unix"} // what people know it by
+		op.Addr = &net.UnixAddr{Name: socket, Net: "unix"} // the known path
 	}
 	return conn, err
 }

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// dialSocket connects to a socket and not to what a link leads to. Containers run in a virtual machine here, whose
-// files come late: a link that takes the place of the socket in between is not seen.
+// dialSocket connects to a socket without following links. It does not detect a link that replaces the socket after
+// the check.
 func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 	info, err := os.Lstat(socket)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// Bundle puts certificates of authorities together: those a user adds, then those of the system, each once. It
-// returns them in the form that most programs read, and in the one that Java reads. What a user adds must be
-// certificates and nothing else; of the system's, what is not understood is left out.
+// Bundle merges certificates: those a user adds, then those of the system, without duplicates. It returns them as
+// PEM, and as a Java key store. The user's file must contain only certificates; unreadable ones of the system are
+// skipped.
 func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	added, err := certificates(extra)
 	if err != nil {
@@ -34,7 +34,7 @@ func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	return bundle, trustStore(all), nil
 }
 
-// certificates reads what a user adds. A key among it would be readable for everything that runs in a container.
+// certificates parses the user's certificates. A private key among them would be readable in every container.
 func certificates(text []byte) ([]*x509.Certificate, error) {
 	var list []*x509.Certificate
 	rest := text
@@ -70,7 +70,7 @@ func invalidCertificate(before int, why, hint string) error {
 		Hint: hint}
 }
 
-// parseReadable returns the certificates that can be read.
+// parseReadable returns the certificates that can be parsed.
 func parseReadable(text []byte) (list []*x509.Certificate) {
 	for {
 		var block *pem.Block
@@ -83,8 +83,7 @@ func parseReadable(text []byte) (list []*x509.Certificate) {
 	}
 }
 
-// storePassword is no secret: it is what Java expects of a file that only has
-// certificates, and guards against accidents.
+// storePassword is Java's default for a store of certificates. It is not a secret.
 const storePassword = "changeit"
 
 const (
@@ -93,8 +92,8 @@ const (
 	trustedEntry = 2
 )
 
-// trustStore writes a Java key store of trusted certificates. The same
-// certificates make the same bytes: an entry is as old as its certificate.
+// trustStore writes a Java key store. Equal certificates make equal bytes: the time of an entry is that of its
+// certificate.
 func trustStore(list []*x509.Certificate) []byte {
 	u32 := binary.BigEndian.AppendUint32
 	out := u32(u32(u32(nil, storeMagic), storeVersion), uint32(len(list)))
@@ -112,7 +111,7 @@ func appendUTF(out []byte, ascii string) []byte {
 	return append(binary.BigEndian.AppendUint16(out, uint16(len(ascii))), ascii...)
 }
 
-// storeSum is the checksum at the end, with the words the format wants in it.
+// storeSum is the checksum of the store, with the salt of the format.
 func storeSum(store []byte) [sha1.Size]byte {
 	var text []byte
 	for _, r := range storePassword {

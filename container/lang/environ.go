@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// ContainerSettings are what a container has besides its image.
+// ContainerSettings are the properties of a container that its environment depends on.
 type ContainerSettings struct {
-	Proxy bool // there is a way out, at [ProxyHost]:[ProxyPort]; false means none
-	CA    bool // the results of [Bundle] are at [CABundle] and [TrustStore]; false means that the image's own count
+	Proxy bool // there is a proxy at [ProxyHost]:[ProxyPort]
+	CA    bool // the results of [Bundle] are at [CABundle] and [TrustStore]; false means the image's own
 
-	// Path is the PATH of the image; empty means the usual one, or for a
-	// language without a path of its own that PATH is left alone.
+	// Path is the PATH of the image; empty means the default one, or none if the language has no path of its own.
 	Path string
 }
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// ours are variables that no environment may set: it could not know their values.
+// ours are variables that no language may set.
 var ours = []string{"HOME", "PATH", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
 	"PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT"}
 
-// Environ returns what commands have in their environment, as NAME=value in the order of the names.
+// Environ returns the environment of commands as NAME=value, sorted.
 func (l Language) Environ(o ContainerSettings) []string {
 	env := map[string]string{}
 	maps.Copy(env, l.Env)
@@ -62,7 +61,7 @@ func (l Language) path(image string) string {
 	return strings.Join(append(slices.Clone(l.Path), image), ":")
 }
 
-// proxies are the names under which programs look for a proxy.
+// proxies are the variables for a proxy.
 func proxies() map[string]string {
 	const url, none = "http://" + ProxyHost + ":" + ProxyPort, "localhost,127.0.0.1,::1"
 	env := map[string]string{"NO_PROXY": none, "no_proxy": none}
@@ -70,12 +69,12 @@ func proxies() map[string]string {
 		"YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
 		env[name] = url
 	}
-	env["http_proxy"], env["https_proxy"] = url, url // curl takes no other spelling for http
-	env["NODE_USE_ENV_PROXY"] = "1"                  // or fetch in Node.js goes straight
+	env["http_proxy"], env["https_proxy"] = url, url // curl accepts only lower case for http
+	env["NODE_USE_ENV_PROXY"] = "1"                  // otherwise fetch in Node.js ignores the proxy
 	return env
 }
 
-// authorities are the names under which programs look for certificates.
+// authorities are the variables for certificates.
 func authorities() map[string]string {
 	env := map[string]string{}
 	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT",
@@ -86,8 +85,8 @@ func authorities() map[string]string {
 	return env
 }
 
-// addJava tells Maven and Gradle, which read none of the other variables. Not
-// JAVA_TOOL_OPTIONS: with it every program in Java would begin by printing it.
+// addJava configures Maven and Gradle, which use other variables. Not JAVA_TOOL_OPTIONS: every Java program would
+// print it.
 func addJava(env map[string]string, o ContainerSettings) {
 	var options []string
 	if o.Proxy {
@@ -108,8 +107,7 @@ func addJava(env map[string]string, o ContainerSettings) {
 	env["MAVEN_OPTS"] = strings.TrimSpace(env["MAVEN_OPTS"] + " " + maven)
 }
 
-// addGit tells git what it would find in a configuration file. The clone belongs
-// to the user of the commands, but the directory above it may not.
+// addGit configures git. The clone belongs to the user of the commands, but the directory above it may not.
 func addGit(env map[string]string) {
 	env["GIT_CONFIG_COUNT"], env["GIT_CONFIG_KEY_0"], env["GIT_CONFIG_VALUE_0"] = "1", "safe.directory", "*"
 }

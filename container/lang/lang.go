@@ -1,11 +1,10 @@
-// Package lang knows the language environments: which there are, what their images are called, what commands in them
-// need around them, how dependencies are installed, and what a model is told about all that.
+// Package lang describes the language environments: their images, the environment of their commands, how dependencies
+// are installed, and the prompts about them.
 //
-// Each environment is a YAML file in this folder; the folder is the list. Deliberately not here: images and
-// containers themselves, and running anything.
+// Each environment is a YAML file in this folder.
 //
-// The one rule to keep: what a model or a project says is only ever compared with what the files say, and never
-// becomes a part of a name, path or command.
+// The rule to keep: names from a model or a project are only compared with those in the files, and never become part
+// of a name, path or command.
 package lang
 
 import (
@@ -15,7 +14,7 @@ import (
 	"time"
 )
 
-// Where things are in every container.
+// Paths and addresses in every container.
 const (
 	Workspace = "/workspace"         // the volume that commands may write to
 	Project   = "/workspace/project" // the clone
@@ -25,11 +24,11 @@ const (
 	CABundle   = "/etc/ssl/hako/ca.pem" // the first result of [Bundle]
 	TrustStore = "/etc/ssl/hako/ca.jks" // the second
 
-	ProxyHost = "127.0.0.1" // of the way out, as the guest offers it
+	ProxyHost = "127.0.0.1" // of the bridge to the proxy
 	ProxyPort = "3128"
 )
 
-// A Language is an environment that tasks can be given, in the form of its file.
+// A Language is an environment, in the form of its file.
 type Language struct {
 	Name        string            `yaml:"name"`        // as plans and settings spell it
 	Order       int               `yaml:"order"`       // its place in lists; those with zero come last
@@ -63,8 +62,8 @@ var files embed.FS
 //go:embed system_prompt_command_executor.txt
 var systemPrompt string
 
-// All returns the environments in their order. Projects have more than one language, so each environment also has the
-// steps of groups that only others know; whether it can do them is for their needs to say.
+// All returns the environments in order. Projects can have several languages, so each environment also has the
+// install steps of groups that only others define.
 func All() ([]Language, error) {
 	own, err := described()
 	if err != nil {
@@ -77,7 +76,7 @@ func All() ([]Language, error) {
 	return list, nil
 }
 
-// described returns the environments as their files describe them.
+// described returns the environments as in their files.
 func described() ([]Language, error) {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -99,7 +98,7 @@ func described() ([]Language, error) {
 	return list, nil
 }
 
-// borrow adds steps of other languages, a group from the first that has it.
+// borrow adds steps of other languages, each group from the first that has it.
 func borrow(steps []Step, from []Language) []Step {
 	steps = slices.Clone(steps)
 	for _, l := range from {
@@ -116,8 +115,7 @@ func borrow(steps []Step, from []Language) []Step {
 	return steps
 }
 
-// Unlisted returns an environment that no file describes: an image of somebody's
-// own, with the steps of all languages.
+// Unlisted returns an environment without a file: a user's own image, with the steps of all languages.
 func Unlisted(name, image string) (Language, error) {
 	own, err := described()
 	l := Language{Name: name, Image: image, Description: "an image of your own",
@@ -138,7 +136,6 @@ func before(a, b Language) int {
 	return a.Order - b.Order
 }
 
-// Find returns the environment of a name.
 func Find(name string) (Language, bool) {
 	all, err := All()
 	i := slices.IndexFunc(all, func(l Language) bool { return l.Name == name })

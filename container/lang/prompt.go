@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Prompt returns what a model is told about running commands: which are allowed,
-// in lines, and how libraries are installed in its environment.
+// Prompt returns the instructions for running commands: the allowed ones, as lines, and how to install libraries.
 func Prompt(allowed string, l Language) string {
 	fill := strings.NewReplacer(
 		"{allowed_commands_list}", strings.TrimSpace(allowed),
@@ -17,7 +16,7 @@ func Prompt(allowed string, l Language) string {
 	return fill.Replace(systemPrompt)
 }
 
-// Table returns the part of the planning prompt that environments are chosen by.
+// Table returns the part of the planning prompt about choosing an environment.
 func Table(list []Language) string {
 	var b strings.Builder
 	b.WriteString("## Execution Environment Selection\n\n" +
@@ -30,13 +29,13 @@ func Table(list []Language) string {
 	return b.String()
 }
 
-// cell keeps a text in its cell, whoever configured it.
+// cell escapes a text for a table.
 func cell(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
 }
 
-// Choose returns the environment to use: the one that was asked for if it is available, else the fallback, else
-// whatever there is, and then a warning. The name is always one of those available, and empty only if there are none.
+// Choose returns the requested environment if it is available, else the fallback, else the first one, with a warning.
+// The name is empty only if none is available.
 func Choose(asked string, available map[string]string, fallback string) (name, warning string) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(available)), func(n string) bool { return !isName(n) })
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, asked) }); i >= 0 {
@@ -53,12 +52,12 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 		strings.Join(names, ", "), name)
 }
 
-// fallbackName returns the fallback, or where there is no such environment the first of those that are offered.
+// fallbackName returns the fallback if it exists, else the first environment that is offered.
 func fallbackName(names []string, fallback string) string {
 	if slices.Contains(names, fallback) {
 		return fallback
 	}
-	all, _ := All() // without them the order of the names has to do
+	all, _ := All() // if it fails, the first name is used
 	for _, l := range all {
 		if slices.Contains(names, l.Name) {
 			return l.Name

@@ -15,7 +15,7 @@ import (
 	"hako/run/fault"
 )
 
-// words is a list that may be spelled as the one word it has.
+// words is a list that may be written as a single string.
 type words []string
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -30,8 +30,7 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-// read reads the file of an environment. Nothing in it is passed over: what is
-// not understood is a mistake, and would be a setting that somebody relies on.
+// read parses the file of an environment. Unknown fields are errors.
 func read(file string, text []byte) (Language, error) {
 	var l Language
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -71,10 +70,10 @@ var (
 	stepForms   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
 )
 
-// isName tells whether a word can be the name of an environment.
+// isName reports whether a word can be the name of an environment.
 func isName(word string) bool { return nameForm.Get().MatchString(word) }
 
-// problem says what is wrong with an environment, or nothing.
+// problem returns what is wrong with an environment, or "".
 func (l Language) problem() string {
 	switch {
 	case !isName(l.Name):
@@ -175,14 +174,14 @@ func isLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// isPath tells whether a name stays below the directory it is taken from, and cannot be mistaken for an option.
+// isPath reports whether a name stays below its base directory and cannot be taken for an option.
 func isPath(name string) bool {
 	return isLine(name) && path.Clean(name) == name && !path.IsAbs(name) && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "../") && !strings.HasPrefix(name, "-")
 }
 
-// isKeep tells whether something may be put back where a task begins. All of the
-// project may not: sources come from the clone and from nowhere else.
+// isKeep reports whether a directory may be restored in a new container. The project as a whole may not: sources come
+// only from the clone.
 func isKeep(name string) bool {
 	where := strings.Split(name, "/")
 	return isPath(name) && len(where) > 1 && (where[0] == ".home" || where[0] == "project") &&

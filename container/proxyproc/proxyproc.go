@@ -137,7 +137,7 @@ func Read() (s Settings, l net.Listener, err error) {
 	return s, l, err
 }
 
-var errNotStarted = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
+var errNotStarted = &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "the settings are missing",
 	Hint: "hako starts this by itself; use hako env up"}
 
 // Serve serves the proxy until the container has ended.

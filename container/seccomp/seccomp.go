@@ -1,13 +1,11 @@
-// Package seccomp says which system calls the processes of a container may make.
+// Package seccomp is the system call filter of containers.
 //
-// Inside is one list of what is allowed, in the form that a Docker engine reads. What is not in it, the kernel
-// refuses with EPERM: a call that is added to Linux tomorrow is refused until somebody looks at it here. Deliberately
-// not here: the filter of programs on the host, which has another list (see package cage), and anything by which an
-// engine is told the profile.
+// It lists the allowed calls in the form of a Docker profile. The kernel refuses all others with EPERM, including
+// those of future versions. Not here: the filter of programs on the host (package host/sandbox).
 //
-// The rule to keep: a call is allowed by number or by comparing whole values or masked bits with what is wanted,
-// never by what it must not be. The kernel cuts most arguments to 32 bits, a filter compares 64; whoever asks "is it
-// not X" lets through X with a bit set above.
+// The rule to keep: a call is allowed by number or by comparing whole values or masked bits with a wanted value,
+// never by an unwanted one. The kernel truncates most arguments to 32 bits, a filter compares 64: "is it not X" would
+// let X pass with a higher bit set.
 package seccomp
 
 import (
@@ -17,16 +15,16 @@ import (
 )
 
 // Profile returns the profile as JSON, for the security option "seccomp=" of a container. It is for amd64 and arm64.
-// Programs for 32 bit processors end with SIGSYS: theirs is a second, larger door to the same kernel.
+// 32 bit programs end with SIGSYS: they would use a second, larger interface of the kernel.
 func Profile() string {
 	text, err := json.Marshal(profile())
 	if err != nil {
-		panic(err) // nothing in it can be without a spelling
+		panic(err) // it can always be encoded
 	}
 	return string(text)
 }
 
-// The form that engines read.
+// The form of a profile.
 type (
 	document struct {
 		Default  string  `json:"defaultAction"`
@@ -94,8 +92,7 @@ func unconditional(text string) (rules []entry) {
 	return rules
 }
 
-// A rule allows a call if all its conditions hold. Several rules may be about
-// the same call; one that holds is enough.
+// A rule allows a call if all its conditions hold. If there are several rules for a call, one is enough.
 type rule struct {
 	name string
 	when []condition
@@ -105,58 +102,58 @@ func is(index uint, value uint64) condition {
 	return condition{Index: index, Value: value, Op: "SCMP_CMP_EQ"}
 }
 
-// bits compares what is left of an argument under a mask.
+// bits compares an argument under a mask.
 func bits(index uint, mask, value uint64) condition {
 	return condition{Index: index, Value: mask, Two: value, Op: "SCMP_CMP_MASKED_EQ"}
 }
 
-// What sockets are made of.
+// Arguments of socket.
 const (
 	familyUnix    = 1
 	familyIPv4    = 2
 	familyIPv6    = 10
 	familyNetlink = 16
 
-	typeMask     = 0xf // besides it there are flags
+	typeMask     = 0xf // the rest are flags
 	typeStream   = 1
 	typeDatagram = 2
 
 	protocolAny   = 0
 	protocolTCP   = 6
 	protocolUDP   = 17
-	netlinkRoutes = 0 // which interfaces and addresses there are
+	netlinkRoutes = 0 // lists interfaces and addresses
 )
 
-// What files are made of.
+// File types for mknod.
 const (
 	kindMask   = 0o170000
-	kindNone   = 0 // stands for a plain file
+	kindNone   = 0 // means a regular file
 	kindFIFO   = 0o010000
 	kindPlain  = 0o100000
 	kindSocket = 0o140000
 )
 
-// What a process says about how it wants to be treated.
+// Arguments of personality.
 const (
 	defaultPersonality = 0
-	sameAddresses      = 0x0040000 // sanitizers and debuggers need it, and it weakens nobody else
+	sameAddresses      = 0x0040000 // for sanitizers and debuggers; it weakens nobody else
 	askPersonality     = 0xffffffff
 )
 
-// newSpaces are the flags of clone that make namespaces. In a user namespace of
-// its own a process has every capability, and most holes of the kernel need one.
+// newSpaces are the flags of clone that create namespaces. In its own user namespace a process has every capability,
+// and most exploits of the kernel need one.
 const newSpaces = 0x00020000 | // mounts
 	0x02000000 | 0x04000000 | 0x08000000 | // cgroups, host name, shared memory
 	0x10000000 | 0x20000000 | 0x40000000 // users, processes, network
 
-// bounded returns what is allowed with certain arguments alone.
+// bounded returns the calls that are allowed only with certain arguments.
 func bounded() []rule {
 	rules := []rule{
 		{"clone", []condition{bits(0, newSpaces, 0)}},
-		// Pairs are for local sockets; the kernel knows them nowhere else.
+		// The kernel supports pairs only for local sockets.
 		{"socketpair", []condition{is(0, familyUnix)}},
 		{"socket", []condition{is(0, familyUnix)}},
-		// A netlink socket is always a raw one; what it can ask is its protocol.
+		// A netlink socket is always raw; its protocol determines what it can ask.
 		{"socket", []condition{is(0, familyNetlink), is(2, netlinkRoutes)}},
 	}
 	for _, family := range []uint64{familyIPv4, familyIPv6} {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cgroup bounds how many processes a cage may have where the system lets us make a control group. The limit that
-// every process carries does not hold for the superuser.
+// A cgroup limits the number of processes of a sandbox, if the system lets us create one. The limit of RLIMIT_NPROC
+// does not apply to root.
 type cgroup struct{ dir string }
 
-const cgroupPrefix = "hako-cage-"
+const cgroupPrefix = "hako-sandbox-"
 
 func newCgroup(pid int, l Limits) *cgroup {
 	if l.Processes == 0 {
@@ -26,12 +26,12 @@ func newCgroup(pid int, l Limits) *cgroup {
 		if f.raise(pid, l.Processes) == nil {
 			return f
 		}
-		_ = os.Remove(f.dir) // not with what is in it: it may be somebody else's
+		_ = os.Remove(f.dir) // only if it is empty: it may belong to another
 	}
 	return &cgroup{}
 }
 
-// raise makes the group and puts the helper into it; what it starts is in it too. The helper itself needs a few.
+// raise creates the group and adds the helper, whose children are in it too. The helper itself needs some processes.
 func (f *cgroup) raise(pid int, processes int64) error {
 	if err := os.Mkdir(f.dir, 0o755); err != nil {
 		return err
@@ -42,12 +42,12 @@ func (f *cgroup) raise(pid int, processes int64) error {
 	return os.WriteFile(f.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
 }
 
-// kill ends everything in the group at once, the helper with it, and reports whether the system can do that.
+// kill kills everything in the group, including the helper, and reports whether the system supports that.
 func (f *cgroup) kill() bool {
 	return f.dir != "" && os.WriteFile(f.dir+"/cgroup.kill", []byte("1"), 0) == nil
 }
 
-// remove ends what is left in the group, and then the group. The helper is gone.
+// remove kills what is left in the group, and removes it. The helper has ended.
 func (f *cgroup) remove() {
 	if f.dir != "" {
 		endGroup(f.dir)
@@ -55,12 +55,12 @@ func (f *cgroup) remove() {
 	}
 }
 
-// endGroup ends the processes of a group until none is left, and removes it.
+// endGroup kills the processes of a group until none is left, and removes it.
 func endGroup(dir string) {
 	for wait := time.Millisecond; os.Remove(dir) != nil; wait = min(2*wait, slowest) {
 		text, err := os.ReadFile(dir + "/cgroup.procs")
 		if err != nil || len(text) == 0 && wait == slowest {
-			return // it is gone, or somebody else keeps it
+			return // it is gone, or another process uses it
 		}
 		if os.WriteFile(dir+"/cgroup.kill", []byte("1"), 0) != nil {
 			for _, word := range strings.Fields(string(text)) {
@@ -83,8 +83,7 @@ func (f *cgroup) kinds() []string {
 	return nil
 }
 
-// cgroupParents lists where a group that counts processes may be made: below our
-// own, in the older and in the newer kind of hierarchy.
+// cgroupParents lists where a group can be created: below our own, in version 1 and version 2.
 func cgroupParents() []string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -104,7 +103,7 @@ func cgroupParents() []string {
 	return list
 }
 
-// removeStaleCgroups removes the groups of cages whose helper is gone.
+// removeStaleCgroups removes the groups of sandboxes whose helper has ended.
 func removeStaleCgroups(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*"))
 	for _, dir := range left {

@@ -6,31 +6,31 @@ import (
 	"io"
 )
 
-// What the two sides say to each other.
+// Operations of the protocol with the helper.
 const (
 	opPlan    = iota + 1 // words: the plan as JSON
-	opReady              // words: the report as JSON; root and temporary directory come along
-	opBroken             // words: the step, why
-	opStart              // words: path, directory, words of the command, a mark, environment; three files come along
-	opStarted            // id, n: process number
+	opReady              // words: the report as JSON; with files: root and temporary directory
+	opBroken             // words: the step, the reason
+	opStart              // words: path, directory, arguments, environment; n: number of arguments; with three files
+	opStarted            // id, n: PID
 	opFailed             // id, n: error number
 	opExited             // id, n: wait status
-	opKill               // id: the program and its group
-	opSweep              // everything that is still there
+	opKill               // id: of a program, with its group
+	opSweep              // all processes
 	opSwept
 )
 
-// A frame is one message. Everything in it is text as the system has it, which need not be UTF-8.
+// A frame is one message. Its words need not be UTF-8.
 type frame struct {
 	op    byte
 	id, n int64
 	words []string
 }
 
-// maxFrame is more than the system takes for the words of a command.
+// maxFrame is larger than any command line.
 const maxFrame = 8 << 20
 
-var errFrame = errors.New("the message makes no sense")
+var errFrame = errors.New("the message is invalid")
 
 func (f frame) encode() []byte {
 	b := make([]byte, 4, 64)
@@ -68,7 +68,6 @@ func decode(b []byte) (f frame, err error) {
 	return f, nil
 }
 
-// readFrame reads the next message.
 func readFrame(r io.Reader) (frame, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

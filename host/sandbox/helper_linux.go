@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main is called first by every program that builds cages, with the name it
-// was called by. In the helper process it never returns.
+// Main must be called first by every program that builds sandboxes, with its name. In the helper process it never
+// returns.
 func Main(called string) {
 	if called != name {
 		return
 	}
-	// The first thread stays as it is: a program that looks for somebody to
-	// signal or to look into finds this one, which is none of its like.
+	// The first thread stays unrestricted: a program that tries to signal or trace the helper reaches this thread,
+	// which is outside of its domain.
 	runtime.LockOSThread()
 	ended := make(chan error)
 	go func() {
-		// What this thread gives up, whatever it starts has given up. The other threads run nothing but this package.
+		// Children inherit the restrictions of this thread. The other threads run only this package.
 		runtime.LockOSThread()
 		g := &helper{socket: 3, names: map[int64]int{}, ids: map[int]int64{}}
 		ended <- g.serve()
@@ -37,11 +37,11 @@ func Main(called string) {
 	os.Exit(0)
 }
 
-// helper is the helper process.
+// helper is the state of the helper process.
 type helper struct {
-	socket int // the socket
+	socket int
 	order  setup
-	scoped bool // signals of the thread that is locked in reach the cage and nothing else
+	scoped bool // signals of the restricted thread reach only the sandbox
 
 	writing sync.Mutex
 
@@ -50,9 +50,9 @@ type helper struct {
 	ids   map[int]int64
 }
 
-// serve locks the process in and does what it is told until the other side is gone.
+// serve restricts the process and serves requests until the socket is closed.
 func (g *helper) serve() error {
-	// Whatever else is open came from whoever started hako, and may lead anywhere; no program is to inherit it.
+	// No program may inherit open files of hako's parent.
 	if err := unix.CloseRange(uint(g.socket), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (g *helper) serve() error {
 	return g.open(frame{op: opReady, words: []string{string(text)}})
 }
 
-// open says that the cage is ready, hands out the root and the temporary
-// directory as programs see them, and goes to work.
+// open reports that the sandbox is ready, sends the root and the temporary directory as programs see them, and serves
+// requests.
 func (g *helper) open(ready frame) error {
 	temp := g.order.Temp
 	if g.order.Namespaces {
@@ -124,14 +124,14 @@ func (g *helper) work() error {
 	}
 }
 
-// onUnrestrictedThread runs f on a thread that has given up nothing.
+// onUnrestrictedThread runs f on a thread without restrictions.
 func (g *helper) onUnrestrictedThread(f func()) {
 	done := make(chan struct{})
 	go func() { f(); close(done) }()
 	<-done
 }
 
-// start starts a program; this is the one place where that happens.
+// start starts a program. No other function does.
 func (g *helper) start(f frame, files []int) {
 	defer closeAll(files)
 	if len(files) != 3 || f.n < 1 || int64(len(f.words)) < 2+f.n {
@@ -139,7 +139,7 @@ func (g *helper) start(f frame, files []int) {
 		return
 	}
 	argv, env := f.words[2:2+f.n], f.words[2+f.n:]
-	g.mu.Lock() // the reaper must not be faster than us
+	g.mu.Lock() // before the reaper can see the child
 	pid, err := syscall.ForkExec(f.words[0], argv, &syscall.ProcAttr{
 		Dir: f.words[1], Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -157,7 +157,7 @@ func (g *helper) start(f frame, files []int) {
 		return
 	}
 	g.send(frame{op: opStarted, id: f.id, n: int64(pid)})
-	g.collect() // it may have ended before it was known
+	g.collect() // it may have ended before it was registered
 }
 
 func closeAll(fds []int) {
@@ -166,14 +166,13 @@ func closeAll(fds []int) {
 	}
 }
 
-// reap collects what has ended, also what was left behind by its parent.
+// reap reaps children, including adopted orphans.
 func (g *helper) reap(children <-chan os.Signal) {
 	for range children {
 		g.collect()
 	}
 }
 
-// collect takes in every process that has ended.
 func (g *helper) collect() {
 	g.mu.Lock()
 	var ended []frame
@@ -198,7 +197,7 @@ func (g *helper) collect() {
 	}
 }
 
-// kill ends a program with its group.
+// kill kills a program with its group.
 func (g *helper) kill(id int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,7 +207,7 @@ func (g *helper) kill(id int64) {
 	}
 }
 
-// send writes a message; the files go along with its first byte.
+// send writes a message, with files attached to its first byte.
 func (g *helper) send(f frame, files ...int) {
 	g.writing.Lock()
 	defer g.writing.Unlock()
@@ -222,13 +221,13 @@ func (g *helper) send(f frame, files ...int) {
 			continue
 		}
 		if err != nil {
-			return // nobody is there; receive notices too
+			return // the socket is closed; receive fails too
 		}
 		b, rights = b[n:], nil
 	}
 }
 
-// receive waits for the next message and the files that come with it.
+// receive reads a message and its files.
 func (g *helper) receive() (frame, []int, error) {
 	r := &rightsReader{receive: func(p, oob []byte) (n, oobn int, err error) {
 		n, oobn, _, _, err = unix.Recvmsg(g.socket, p, oob, unix.MSG_CMSG_CLOEXEC)
@@ -242,7 +241,7 @@ func (g *helper) receive() (frame, []int, error) {
 	return f, r.files, nil
 }
 
-// rightsReader reads a socket and gathers the files that come along.
+// A rightsReader reads a socket and collects attached files.
 type rightsReader struct {
 	receive func(p, oob []byte) (n, oobn int, err error)
 	files   []int

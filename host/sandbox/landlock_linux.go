@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockABI returns the version that the kernel has, or zero.
+// landlockABI returns the kernel's Landlock version, or zero.
 func landlockABI() int {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -20,7 +20,7 @@ func landlockABI() int {
 
 const (
 	mayRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	// Devices may be made nowhere, not even in the root.
+	// No devices, not even in the root.
 	mayWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | refer | truncate
@@ -32,7 +32,7 @@ const (
 	ioctl    = unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // since version 5
 )
 
-// handled returns the rights that the kernel knows.
+// handled returns the rights that a version supports.
 func handled(abi int) (rights uint64) {
 	rights = all
 	for _, r := range []struct {
@@ -46,10 +46,10 @@ func handled(abi int) (rights uint64) {
 	return rights
 }
 
-// rulesetAttr is what the kernel reads, as of version 6.
+// rulesetAttr is the kernel's struct, as of version 6.
 type rulesetAttr struct{ files, network, scoped uint64 }
 
-// applyLandlock lets this thread, and whatever it starts, reach only what was granted.
+// applyLandlock restricts this thread and its children to what is granted.
 func (o *setup) applyLandlock(r *Report) error {
 	if o.Network && o.ABI < 6 {
 		r.Missing = append(r.Missing,
@@ -89,13 +89,13 @@ func (o *setup) applyLandlock(r *Report) error {
 	return nil
 }
 
-// A grant is a path and what may be done with all that is below it.
+// A grant is a path and the rights for everything below it.
 type grant struct {
 	path   string
 	rights uint64
 }
 
-// grants lists what the plan gives.
+// grants lists the grants of the plan.
 func (o *setup) grants() []grant {
 	var list []grant
 	for _, path := range systemPaths() {
@@ -120,7 +120,7 @@ func (o *setup) grants() []grant {
 	return append(list, grant{temp, mayRead | mayWrite}, grant{o.Root, mayRead | mayWrite})
 }
 
-// add tells the kernel. What does not exist needs no grant.
+// add adds a rule. A missing path needs none.
 func (g grant) add(ruleset int, known uint64) error {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,11 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bindMount is a part of the old tree that goes into the new one.
+// A bindMount is a part of the old file tree in the new one.
 type bindMount struct {
-	at string // where it goes
-	fd int    // the detached copy of its mounts
-	// dir says that it is a directory
+	at  string // path in the new tree
+	fd  int    // detached copy
 	dir bool
 }
 
@@ -25,10 +24,9 @@ const (
 	writable = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 )
 
-// mounts puts a new tree in the place of the machine's: the system's programs,
-// the root, an own /tmp, /proc and /dev, and nothing else.
+// mounts replaces the file tree: by the system's programs, the root, and its own /tmp, /proc and /dev.
 func (o *setup) mounts(r *Report) error {
-	// Nothing of what follows is to be seen outside.
+	// Nothing of this may be visible outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
@@ -57,7 +55,7 @@ func (o *setup) mounts(r *Report) error {
 	return nil
 }
 
-// bindMounts detaches copies of all that goes into the new tree.
+// bindMounts detaches copies of all mounts of the new tree.
 func (o *setup) bindMounts() ([]bindMount, error) {
 	var list []bindMount
 	add := func(from, at string, attr uint64) error {
@@ -117,7 +115,7 @@ func setAttr(fd int, attr uint64) error {
 	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attr})
 }
 
-// A mountTree is the new file tree in the making.
+// A mountTree is the new file tree.
 type mountTree struct{ top string }
 
 func (t *mountTree) at(path string) string { return t.top + path }
@@ -129,7 +127,7 @@ func (t *mountTree) begin() error {
 	return nil
 }
 
-// links copies the links that stand for directories, as /bin does for /usr/bin.
+// links copies links to directories, like /bin.
 func (t *mountTree) links() error {
 	for _, path := range systemPaths() {
 		if !isLink(path) || slices.Contains(made, path) {
@@ -157,7 +155,7 @@ func (t *mountTree) link(target, at string) error {
 	return err
 }
 
-// attachAll puts the limbs in place, outer ones first.
+// attachAll attaches the mounts, outer ones first.
 func (t *mountTree) attachAll(mounts []bindMount) error {
 	slices.SortStableFunc(mounts, func(a, b bindMount) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
 	for _, l := range mounts {
@@ -172,8 +170,8 @@ func (t *mountTree) attachAll(mounts []bindMount) error {
 	return nil
 }
 
-// freezeParents makes the places of limbs that lie below /tmp, and then the directories
-// they lie in unchangeable: in /tmp, a program could move the root itself away.
+// freezeParents creates the mount points below /tmp, and makes their parent directories read-only: otherwise a
+// program could move the root away.
 func (t *mountTree) freezeParents(mounts []bindMount) error {
 	tops := map[string]bool{}
 	for _, l := range mounts {
@@ -203,7 +201,7 @@ func (t *mountTree) attach(l bindMount) error {
 	err := t.place(l)
 	if err != nil {
 		if _, there := os.Stat(t.at(l.at)); there == nil {
-			err = nil // it lies in a limb that was placed before
+			err = nil // it is in another mount, which was attached before
 		}
 	}
 	if err != nil {
@@ -212,7 +210,7 @@ func (t *mountTree) attach(l bindMount) error {
 	return unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(l.at), unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// place makes what the limb is mounted on.
+// place creates a mount point.
 func (t *mountTree) place(l bindMount) error {
 	if l.dir {
 		return os.MkdirAll(t.at(l.at), 0o755)
@@ -235,8 +233,7 @@ func (t *mountTree) write(at, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// accountFiles writes the files that the cage has of its own: who else has an account on
-// this machine is nobody's business.
+// accountFiles writes the sandbox's own account files: other accounts of this machine are hidden.
 func (o *setup) accountFiles(t *mountTree) func() error {
 	return func() error {
 		uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
@@ -277,12 +274,12 @@ func (t *mountTree) devices() error {
 	return unix.Mount("shm", shm, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64m,mode=1777")
 }
 
-// masked are the files of /proc that tell, or do, too much when the cage belongs to the superuser.
+// masked are files of /proc that reveal, or do, too much if the sandbox runs as root.
 var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug",
 	"config.gz", "kpagecount", "kpageflags"}
 
-// processes shows the processes of the cage, and no others. Inside of some
-// containers that is not permitted; there is no /proc then.
+// processes mounts a /proc with only the processes of the sandbox. Some containers do not permit it; then there is no
+// /proc.
 func (t *mountTree) processes(r *Report) func() error {
 	return func() error {
 		proc := t.at("/proc")
@@ -305,7 +302,6 @@ func (t *mountTree) processes(r *Report) func() error {
 	}
 }
 
-// pivot leaves the old tree behind.
 func (t *mountTree) pivot() error {
 	if err := unix.Chdir(t.top); err != nil {
 		return err
@@ -319,7 +315,7 @@ func (t *mountTree) pivot() error {
 	return unix.Chdir("/")
 }
 
-// freeze makes what was built for the cage unchangeable.
+// freeze makes the new tree itself read-only.
 func (t *mountTree) freeze() error {
 	return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: readOnly})
 }

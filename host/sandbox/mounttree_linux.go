@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// programDirs are where the system keeps its programs and what they need.
+// programDirs are the system's programs and libraries.
 var programDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// settings are the parts of /etc that programs need. The list names what is
-// harmless rather than what is not: keys and passwords lie in /etc too.
+// settings are the parts of /etc that programs need. It is an allow list: keys and passwords are in /etc too.
 var settings = []string{
 	"alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "environment-modules",
 	"fonts", "group",
@@ -22,17 +21,17 @@ var settings = []string{
 	"terminfo", "timezone", "php",
 }
 
-// networkSettings are needed besides where programs may use the network.
+// networkSettings are needed if programs may use the network.
 var networkSettings = []string{"/etc/hosts", "/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf",
 	"/run/systemd/resolve/resolv.conf"}
 
-// made are the files of /etc that a cage with mounts has of its own.
+// made are the files of /etc that a sandbox with mounts has of its own.
 var made = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts"}
 
-// devices hold nothing.
+// devices are harmless devices.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// harmlessProc is what may be read of /proc where it is that of the machine.
+// harmlessProc are readable files of the machine's own /proc and /sys.
 var harmlessProc = []string{"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime",
 	"/proc/version", "/proc/filesystems",
 	"/proc/sys/kernel/osrelease", "/proc/sys/kernel/ostype", "/proc/sys/kernel/ngroups_max",
@@ -40,7 +39,7 @@ var harmlessProc = []string{"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/pr
 	"/proc/sys/vm/overcommit_memory", "/proc/sys/vm/max_map_count", "/proc/sys/kernel/random", "/sys/devices/system/cpu",
 	"/sys/kernel/mm/transparent_hugepage"}
 
-// systemPaths lists what of the system may be read, as far as it exists.
+// systemPaths lists existing readable paths of the system.
 func systemPaths() []string {
 	list := slices.Clone(programDirs)
 	for _, pattern := range settings {

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// detector is what the race detector is told in a helper; there is none.
+// detector configures the race detector in a helper; there is none.
 var detector []string

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protect makes parts of the root unchangeable: what is written into .git/hooks
-// today runs outside of the cage tomorrow.
+// protect makes parts of the root read-only: a hook that is written into .git/hooks today runs outside of the sandbox
+// tomorrow.
 func (o *setup) protect() error {
 	root, err := unix.Open(o.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -25,7 +25,7 @@ func (o *setup) protect() error {
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 	}
-	// What is hidden must not be moved away either: the record is looked for by its name.
+	// Hidden paths must not be moved away either: hako finds its audit log by name.
 	for _, path := range o.Hide {
 		if name, below := strings.CutPrefix(path, o.Root+"/"); below {
 			if err := pin(root, name, held); err != nil {
@@ -36,8 +36,7 @@ func (o *setup) protect() error {
 	return nil
 }
 
-// pin mounts the directories over themselves that a name lies in: one that is mounted on cannot be moved away with
-// what is in it, for another to be put in its place.
+// pin mounts the parent directories of a name over themselves: a mount point cannot be moved away and replaced.
 func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
@@ -48,14 +47,13 @@ func pin(root int, name string, held map[string]bool) (err error) {
 	return err
 }
 
-// cover mounts a file or directory over itself. A link is left alone: it could be changed to lead elsewhere, and what
-// it leads to may be anything. A file where a directory is expected, as .git is in a linked worktree, says where that
-// lies and stays as it is.
+// cover mounts a file or directory over itself. Links are skipped: they could be changed, and lead anywhere. A file
+// in the place of a directory, like .git of a linked worktree, is made read-only.
 func cover(root int, name string, attr uint64) error {
 	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return nil // it is not there, or not as it should be
+		return nil // it does not exist, or is a link
 	}
 	defer unix.Close(fd)
 	var info unix.Stat_t
@@ -76,8 +74,8 @@ func cover(root int, name string, attr uint64) error {
 	return unix.MoveMount(copied, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// hide covers what lies in the root but is not for programs. Where it is a link, what it leads to is covered, unless
-// that is no part of what was granted: a link in the root must not make the system's own directories disappear.
+// hide covers what is in the root but not for programs. The target of a link is covered only if it is granted: a link
+// in the root must not hide system directories.
 func (o *setup) hide() error {
 	for _, path := range o.Hide {
 		real, err := filepath.EvalSymlinks(path)
@@ -100,7 +98,7 @@ func (o *setup) hide() error {
 	return nil
 }
 
-// grantedHere reports whether a path lies in, but is not, what the plan grants.
+// grantedHere reports whether a path is below a granted one.
 func (o *setup) grantedHere(path string) bool {
 	return slices.ContainsFunc(append(o.Readable, o.Root),
 		func(dir string) bool { return strings.HasPrefix(path, dir+"/") })

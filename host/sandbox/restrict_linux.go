@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrictSelf gives up everything that the plan does not grant. It changes the whole process where that is how it
-// works (mounts, limits) and else the calling thread, from which all programs are started.
+// restrictSelf drops everything that the plan does not grant: for the process (mounts, limits) or for the calling
+// thread, which starts all programs.
 func (o *setup) restrictSelf() (Report, error) {
 	r := Report{Landlock: o.ABI, TempDir: o.Temp}
-	// When memory runs out, what runs here goes first, not what the user has open.
+	// If memory runs out, the kernel kills these programs first.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	steps := []struct {
 		name string
@@ -46,10 +46,10 @@ func level(namespaces, landlock bool) Level {
 	return None
 }
 
-// setUpNamespaces makes the tree of files and the other things of own namespaces.
+// setUpNamespaces sets up the namespaces of the helper.
 func (o *setup) setUpNamespaces(r *Report) error {
 	if !o.Namespaces {
-		// Orphans come to us, or they would be lost for sweep.
+		// Adopt orphans, so that sweep finds them.
 		return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
 	r.Spaces = []string{"user", "pid", "mount", "ipc", "uts"}
@@ -66,7 +66,7 @@ func (o *setup) setUpNamespaces(r *Report) error {
 	return o.mounts(r)
 }
 
-// loopback switches on the cage's own 127.0.0.1, for tests that talk to themselves.
+// loopback brings the sandbox's loopback interface up.
 func loopback() error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -81,13 +81,13 @@ func loopback() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, req)
 }
 
-// limit sets what the system counts by process.
+// limit sets resource limits.
 func (o *setup) limit(*Report) error {
 	for _, l := range []struct {
 		what  int
 		value int64
 	}{
-		// What a program has mapped but never touches does not count: runtimes reserve far more than they use.
+		// RLIMIT_DATA does not count untouched mappings: runtimes reserve far more than they use.
 		{unix.RLIMIT_DATA, o.Limits.Memory},
 		{unix.RLIMIT_NPROC, o.Limits.Processes},
 		{unix.RLIMIT_NOFILE, o.Limits.Files},
@@ -97,7 +97,7 @@ func (o *setup) limit(*Report) error {
 			continue
 		}
 		if l.what == unix.RLIMIT_NPROC && !o.Namespaces {
-			l.value += tasksOf(os.Getuid()) // without a namespace all of the user's count
+			l.value += tasksOf(os.Getuid()) // without a user namespace, all threads of the user count
 		}
 		if err := lower(l.what, uint64(l.value)); err != nil {
 			return err
@@ -132,12 +132,12 @@ func lower(what int, value uint64) error {
 	return unix.Setrlimit(what, &unix.Rlimit{Cur: value, Max: value})
 }
 
-// lastCap is beyond the last capability there is.
+// lastCap is beyond the last capability.
 const lastCap = 63
 
 // dropCapabilities drops every capability for good.
 func (o *setup) dropCapabilities(*Report) error {
-	// Nothing that runs in the cage may look into this process.
+	// Programs in the sandbox must not inspect this process.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
@@ -155,6 +155,6 @@ func (o *setup) dropCapabilities(*Report) error {
 	if err := unix.Capset(&head, &none[0]); err != nil {
 		return err
 	}
-	// Nothing started from here gains any by being started.
+	// No child gains capabilities by exec.
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }

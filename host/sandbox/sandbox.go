@@ -1,12 +1,12 @@
-// Package sandbox starts programs that can reach no more than they were given: one directory to work in, the system's
-// own directories to read, and nothing else of this machine, its network or its other processes.
+// Package sandbox starts programs that can access only what they were granted: one directory to work in, the system's
+// directories to read, and nothing else of this machine, its network or its processes.
 //
-// A cage is a helper process (this same program under another name, see [Guest]) that locks itself in and then starts
-// programs on request. Whatever it starts is born locked in, so that a program costs little more than its start, and
-// when the helper goes, everything in the cage goes with it.
+// A sandbox is a helper process (this same program under another name, see [Main]) that restricts itself and then
+// starts programs on request. They inherit the restrictions, so that starting one costs little, and when the helper
+// ends, everything in the sandbox ends with it.
 //
-// Inside are namespaces, mounts, Landlock, seccomp and limits. Not inside: what may be run, and what it is called;
-// that is for package host and the gate. The one rule to keep: a cage that could not be built as asked is not used.
+// It uses namespaces, mounts, Landlock, seccomp and resource limits. Which programs may run is for package host and
+// the gate to decide. The rule to keep: a sandbox that could not be built as requested is not used.
 package sandbox
 
 import (
@@ -16,19 +16,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Level says how much of a cage the system lets us build. Seccomp, limits and
-// a clean environment are part of every level but None.
+// A Level is the strength of a sandbox. Seccomp, limits and a clean environment are part of every level but None.
 type Level uint8
 
 // The levels, weakest first.
 const (
-	// None is no cage at all; nothing is started in it.
+	// None is no sandbox; nothing is started.
 	None Level = iota
-	// LandlockOnly confines files and network by Landlock and seccomp, but programs see the processes and the file
-	// names of the machine, and changing modes and times of files by name is refused altogether.
+	// LandlockOnly restricts files and network by Landlock and seccomp, but programs see the machine's processes and
+	// file names, and cannot change modes and times of files by name.
 	LandlockOnly
-	// NamespacesOnly has own processes, network and a file tree with nothing
-	// else in it, on a kernel without Landlock.
+	// NamespacesOnly has its own processes, network and file tree, on a kernel without Landlock.
 	NamespacesOnly
 	// Full is both.
 	Full
@@ -36,13 +34,13 @@ const (
 
 var levelNames = [...]string{"none", "landlock-only", "namespaces-only", "full"}
 
-// String returns the level as it is spelled in settings.
+// String returns the level as in settings.
 func (l Level) String() string { return levelNames[l] }
 
-// MarshalText spells the level in JSON.
+// MarshalText implements [encoding.TextMarshaler].
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads a level.
+// UnmarshalText implements [encoding.TextUnmarshaler].
 func (l *Level) UnmarshalText(text []byte) error {
 	for i, name := range levelNames {
 		if string(text) == name {
@@ -54,40 +52,40 @@ func (l *Level) UnmarshalText(text []byte) error {
 		Why: "there is no such level", Hint: "use full, namespaces-only or landlock-only"}
 }
 
-// A Plan says what a cage holds. All paths are absolute, exist, and are free of symbolic links.
+// A Plan describes a sandbox. All paths are absolute, exist, and contain no symbolic links.
 type Plan struct {
-	Root     string   // where programs work; they may change what is in it
-	Temp     string   // a private, empty directory; it appears as /tmp where mounts can be made
+	Root     string   // working directory of programs, which they may change
+	Temp     string   // a private, empty directory; visible as /tmp if mounts are possible
 	Readable []string // more directories and files that may be read
-	Protect  []string // names in Root that stay as they are, where mounts can be made
-	Hide     []string // what stays hidden though it lies in Root or Readable, where mounts can be made
+	Protect  []string // names in Root to make read-only, if mounts are possible
+	Hide     []string // paths in Root or Readable to hide, if mounts are possible
 	Network  bool     // programs may use the network of this machine
 	Limits   Limits
 }
 
-// Limits bound what programs may use. Zero means no bound.
+// Limits limit programs. Zero means no limit.
 type Limits struct {
 	Memory    int64 // bytes of one program
-	Processes int64 // at the same time, of the whole cage
-	Files     int64 // open at the same time in one program
+	Processes int64 // in the whole sandbox
+	Files     int64 // open in one program
 	FileSize  int64 // bytes of one file
 }
 
-// A Report says what a cage is made of.
+// A Report describes a sandbox.
 type Report struct {
 	Level    Level    `json:"level"`
 	Landlock int      `json:"landlock_abi"` // zero: the kernel has none
 	Seccomp  bool     `json:"seccomp"`
 	Spaces   []string `json:"namespaces"`          // which there are
 	Missing  []string `json:"missing"`             // what could not be had, and why
-	Counting []string `json:"counting,omitempty"`  // how processes and memory of the whole cage are bounded
+	Counting []string `json:"counting,omitempty"`  // how the number of processes is limited
 	TempDir  string   `json:"temporary_directory"` // what programs see as their temporary directory
 }
 
-// A Program is what to start. It gets the three files and nothing else of ours.
+// A Program is a program to start. It inherits three files and nothing else.
 type Program struct {
 	Path   string   // of the executable, absolute
-	Argv   []string // with the name
+	Argv   []string // including the name
 	Env    []string
 	Dir    string
 	Stdin  *os.File
@@ -95,7 +93,7 @@ type Program struct {
 	Stderr *os.File
 }
 
-// tooWeak refuses a cage that is weaker than asked for.
+// tooWeak refuses a sandbox that is weaker than required.
 func tooWeak(r Report, least Level) error {
 	return &fault.Error{Kind: fault.Denied, Op: "build sandbox",
 		Why:  fmt.Sprintf("this machine gives %s, %s is required%s", r.Level, least, firstMissing(r.Missing)),
@@ -109,5 +107,5 @@ func firstMissing(missing []string) string {
 	return ": " + missing[0]
 }
 
-// name is what the helper process is called.
-const name = "hako-cage"
+// name is the name of the helper process.
+const name = "hako-sandbox"

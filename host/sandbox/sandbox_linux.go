@@ -19,15 +19,15 @@ import (
 	"hako/run/fault"
 )
 
-// A Sandbox holds programs. It is safe for concurrent use.
+// A Sandbox runs programs. It is safe for concurrent use.
 type Sandbox struct {
 	Report Report
 	helper *os.Process
 	socket *os.File // to the helper
 	cgroup *cgroup
-	root   *os.File // the directories of the plan, as they are inside
+	root   *os.File // directories of the plan, as seen inside
 	temp   *os.File
-	gone   chan struct{} // closed when the helper no longer answers
+	gone   chan struct{} // closed when the helper has ended
 
 	writing sync.Mutex
 
@@ -38,7 +38,7 @@ type Sandbox struct {
 	closed  bool
 }
 
-// New makes a cage of at least the given level, the best that the system allows. It is given up by Close.
+// New builds the strongest sandbox that the system allows, of at least the given level.
 func New(ctx context.Context, plan Plan, least Level) (*Sandbox, error) {
 	if least == None {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "nothing is started without one",
@@ -57,7 +57,7 @@ func New(ctx context.Context, plan Plan, least Level) (*Sandbox, error) {
 	return c, nil
 }
 
-// Probe says what a cage for the plan would be made of.
+// Probe describes the sandbox that New would build.
 func Probe(ctx context.Context, plan Plan) Report {
 	c, missing := best(ctx, plan)
 	if c == nil {
@@ -67,7 +67,7 @@ func Probe(ctx context.Context, plan Plan) Report {
 	return c.Report
 }
 
-// best builds the strongest cage that the system allows, or none, and says what it lacks.
+// best builds the strongest possible sandbox, or none, and returns what is missing.
 func best(ctx context.Context, plan Plan) (*Sandbox, []string) {
 	abi := landlockABI()
 	var missing []string
@@ -90,8 +90,8 @@ func best(ctx context.Context, plan Plan) (*Sandbox, []string) {
 	return nil, missing
 }
 
-// tooOld says why Landlock alone does not hold on a kernel, or "". Before its
-// third version, any file could still be emptied by its name.
+// tooOld returns why Landlock alone is not sufficient on a kernel, or "". Before version 3, any file could be
+// truncated by name.
 func tooOld(namespaces bool, abi int) string {
 	if namespaces || abi >= 3 {
 		return ""
@@ -99,11 +99,10 @@ func tooOld(namespaces bool, abi int) string {
 	return fmt.Sprintf("Landlock alone: version 3 is needed (Linux 6.2), this kernel has %d", abi)
 }
 
-// cloneFlags are the namespaces of a cage.
+// cloneFlags are the namespaces of a sandbox.
 const cloneFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// ambient are the capabilities that the helper has over its own namespaces
-// until it has furnished them. No program ever has any.
+// ambient are the capabilities of the helper in its own namespaces during setup. No program ever has any.
 var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
 func build(ctx context.Context, plan Plan, namespaces bool, abi int) (*Sandbox, error) {
@@ -128,7 +127,6 @@ func build(ctx context.Context, plan Plan, namespaces bool, abi int) (*Sandbox, 
 	return c, nil
 }
 
-// startHelper starts the helper.
 func startHelper(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 	ours, theirs, err := socketpair()
 	if err != nil {
@@ -153,7 +151,7 @@ func startHelper(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 		waiting: map[int64]*Process{}}, nil
 }
 
-// socketpair returns our end, which waits in the poller, and the helper's, which blocks.
+// socketpair returns our end, which is non-blocking, and the helper's, which blocks.
 func socketpair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -162,20 +160,20 @@ func socketpair() (ours, theirs *os.File, err error) {
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return nil, nil, err
 	}
-	return os.NewFile(uintptr(fds[0]), "cage"), os.NewFile(uintptr(fds[1]), "cage"), nil
+	return os.NewFile(uintptr(fds[0]), "sandbox"), os.NewFile(uintptr(fds[1]), "sandbox"), nil
 }
 
-// An setup is a plan and how to carry it out.
+// A setup is a plan and how to implement it.
 type setup struct {
 	Plan
-	Namespaces bool // in namespaces of its own
-	ABI        int  // of Landlock; zero: without it
+	Namespaces bool // it has its own namespaces
+	ABI        int  // of Landlock; zero means none
 }
 
-// patience is how long the helper may take to lock itself in.
+// patience is how long the helper may take to restrict itself.
 const patience = 10 * time.Second
 
-// configure has the helper lock itself in.
+// configure sends the plan to the helper and waits until it has restricted itself.
 func (c *Sandbox) configure(ctx context.Context, o setup) error {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -213,7 +211,7 @@ func (c *Sandbox) configure(ctx context.Context, o setup) error {
 	return nil
 }
 
-// first reads the first message and the files that come with it.
+// first reads the first message and its files.
 func (c *Sandbox) first() (frame, []int, error) {
 	raw, err := c.socket.SyscallConn()
 	if err != nil {
@@ -230,21 +228,20 @@ func (c *Sandbox) first() (frame, []int, error) {
 	return f, r.files, err
 }
 
-// Root returns the root as programs see it: with what is hidden there hidden,
-// and what is protected there unchangeable, where mounts can be made.
+// Root returns the root as programs see it, with hidden and read-only parts if mounts are possible.
 func (c *Sandbox) Root() (*os.Root, error) { return reopen(c.root) }
 
 // Temp returns the temporary directory as programs see it.
 func (c *Sandbox) Temp() (*os.Root, error) { return reopen(c.temp) }
 
-// reopen opens a directory by the descriptor: its name would lead to where the mounts of the cage are not.
+// reopen opens a directory by descriptor: its path would not show the sandbox's mounts.
 func reopen(dir *os.File) (*os.Root, error) {
 	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())))
 	runtime.KeepAlive(dir)
 	return root, err
 }
 
-// send writes a message; the files go along with its first byte.
+// send writes a message, with files attached to its first byte.
 func (c *Sandbox) send(f frame, files []*os.File) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -281,7 +278,7 @@ func (c *Sandbox) send(f frame, files []*os.File) error {
 	return errors.Join(failed, err)
 }
 
-// listen takes in what the helper says until it says no more.
+// listen handles messages of the helper until its end.
 func (c *Sandbox) listen(in io.Reader) {
 	for {
 		f, err := readFrame(in)
@@ -327,7 +324,7 @@ func (c *Sandbox) take(f frame) {
 var errGone = &fault.Error{Op: "run program", Why: "the sandbox was ended from outside",
 	Hint: "run the command again; a new one is built"}
 
-// Sweep ends every process that is still in the cage and returns when none is left.
+// Sweep kills every process in the sandbox and returns when none is left.
 func (c *Sandbox) Sweep() error {
 	done := make(chan struct{})
 	c.mu.Lock()
@@ -340,7 +337,7 @@ func (c *Sandbox) Sweep() error {
 	if err := c.send(frame{op: opSweep}, nil); err != nil {
 		return errGone
 	}
-	// Where one call ends everything for sure, that is done when it takes long.
+	// If that takes long, the cgroup kills everything in one call, including the helper.
 	timer := time.AfterFunc(patience, func() { c.cgroup.kill() })
 	defer timer.Stop()
 	select {
@@ -351,7 +348,7 @@ func (c *Sandbox) Sweep() error {
 	}
 }
 
-// Close ends the cage with everything in it.
+// Close ends the sandbox with everything in it.
 func (c *Sandbox) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -360,7 +357,7 @@ func (c *Sandbox) Close() error {
 	}
 	c.closed = true
 	c.mu.Unlock()
-	c.socket.Close() // the helper takes this for the end
+	c.socket.Close() // the helper ends
 	timer := time.AfterFunc(3*time.Second, c.force)
 	defer timer.Stop()
 	_, err := c.helper.Wait()
@@ -372,15 +369,14 @@ func (c *Sandbox) Close() error {
 	return err
 }
 
-// force ends a helper that takes long. Without a namespace what it started would
-// outlive it, so it is left to end that first.
+// force kills a slow helper. Without namespaces its children would survive, so it is left alone.
 func (c *Sandbox) force() {
 	if !c.cgroup.kill() && c.Report.Level != LandlockOnly {
 		c.helper.Kill()
 	}
 }
 
-// A Process is a program that was started in a cage.
+// A Process is a program that was started in a sandbox.
 type Process struct {
 	sandbox *Sandbox
 	id      int64
@@ -425,10 +421,10 @@ func (p *Process) finish(status int, err error) {
 	close(p.done)
 }
 
-// Done is closed when the program has ended.
+// Done returns a channel that is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status returns the exit status of a program that has ended, as shells have it: 128 and more for a signal.
+// Status waits and returns the exit status as shells do: 128 plus the signal.
 func (p *Process) Status() (int, error) {
 	<-p.done
 	switch {
@@ -440,5 +436,5 @@ func (p *Process) Status() (int, error) {
 	return p.status.ExitStatus(), nil
 }
 
-// Kill ends the program and all of its process group, without waiting.
+// Kill kills the program with its process group, without waiting.
 func (p *Process) Kill() { _ = p.sandbox.send(frame{op: opKill, id: p.id}, nil) }

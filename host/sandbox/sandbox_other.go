@@ -12,7 +12,7 @@ import (
 // A Sandbox cannot be built on this system.
 type Sandbox struct{ Report Report }
 
-// A Process is a program in a cage.
+// A Process is a program in a sandbox.
 type Process struct{}
 
 // Main does nothing: no helper is ever started here.
@@ -24,31 +24,31 @@ func New(context.Context, Plan, Level) (*Sandbox, error) {
 		Hint: "use hako sh, which starts no programs, or run hako in a Linux container"}
 }
 
-// Probe says that there is nothing.
+// Probe returns an empty report.
 func Probe(context.Context, Plan) Report {
 	return Report{Missing: []string{"programs can only be confined on Linux"}}
 }
 
-// Start implements the method that Linux has.
+// Start is never called.
 func (*Sandbox) Start(Program) (*Process, error) { return nil, errFrame }
 
-// Root implements the method that Linux has.
+// Root is never called.
 func (*Sandbox) Root() (*os.Root, error) { return nil, errFrame }
 
-// Temp implements the method that Linux has.
+// Temp is never called.
 func (*Sandbox) Temp() (*os.Root, error) { return nil, errFrame }
 
-// Sweep implements the method that Linux has.
+// Sweep is never called.
 func (*Sandbox) Sweep() error { return nil }
 
-// Close implements the method that Linux has.
+// Close is never called.
 func (*Sandbox) Close() error { return nil }
 
-// Done implements the method that Linux has.
+// Done is never called.
 func (*Process) Done() <-chan struct{} { return nil }
 
-// Status implements the method that Linux has.
+// Status is never called.
 func (*Process) Status() (int, error) { return 0, errFrame }
 
-// Kill implements the method that Linux has.
+// Kill is never called.
 func (*Process) Kill() {}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no program in a cage needs and that reach into other processes, the kernel, or
-// past the walls: io_uring and vsock would go round this very filter.
+// denied are system calls that no program needs and that reach other processes, the kernel, or beyond the sandbox:
+// io_uring and vsock would bypass this filter.
 var denied = []uintptr{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PROCESS_MADVISE,
@@ -31,34 +31,33 @@ var denied = []uintptr{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_NFSSERVCTL,
 }
 
-// changes are the calls that change a file by its name without opening it, which Landlock does not see. Without
-// mounts of our own they are refused: there is no telling whether the file lies in the root.
+// changes are calls that change a file by name without opening it, which Landlock does not check. Without mounts they
+// are refused, because the file may be outside of the root.
 var changes = []uintptr{
 	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, sysSetxattrat, sysRemovexattrat, sysFileSetattr,
 }
 
-// openChanges are the calls that change an open file without writing to it. What was opened for reading may be ours
-// and yet not in the root. The call that sets times is not among them: hardly a program would work.
+// openChanges are calls that change an open file without writing to it. A file opened for reading may belong to the
+// user and not be in the root. Setting times is allowed: hardly a program would work without.
 var openChanges = []uintptr{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}
 
-// looks are the calls that read what a file carries besides its contents, by its name, which Landlock does not see.
-// Without mounts of our own they are answered as by a file system that has no such thing.
+// looks are calls that read extended attributes by name, which Landlock does not check. Without mounts they are
+// answered as by a file system without attributes.
 var looks = []uintptr{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, sysGetxattrat,
 	sysListxattrat, sysFileGetattr}
 
-// watches are the calls that report what happens to a file or directory, by its name, which Landlock does not see
-// either. Programs that get none look themselves from time to time.
+// watches are calls that watch a file by name, which Landlock does not check either. Programs fall back to polling.
 var watches = []uintptr{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
 
-// shared are the calls by which processes share memory under names that are no
-// files. Without a namespace for it, those of the whole machine are meant.
+// shared are calls for System V IPC and message queues. Without an IPC namespace they would reach those of the whole
+// machine.
 var shared = []uintptr{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// Calls that are newer than our tables, with the number they have everywhere.
+// Calls that are newer than package unix; the numbers are the same on all architectures.
 const (
 	sysSetxattrat    = 463
 	sysGetxattrat    = 464
@@ -68,19 +67,19 @@ const (
 	sysFileSetattr   = 469
 )
 
-// newSpaces are the flags of clone that make namespaces; in one of its own a program would have capabilities again.
+// newSpaces are the flags of clone that create namespaces; in a user namespace a program would have capabilities
+// again.
 const newSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// Where a filter finds things, see struct seccomp_data. Arguments are 64 bits
-// wide, but the kernel uses the low half of those that we look at, so we must too.
+// Offsets in struct seccomp_data. Arguments are 64 bits wide, but the kernel uses only the low half of those that are
+// checked here.
 const (
 	atNumber = 0
 	atArch   = 4
 	atArgs   = 16
 )
 
-// A program for the kernel, put together from steps that each either answer or
-// fall through to the next with the call's number loaded.
+// A program is a BPF program of steps that each either return or continue with the call's number loaded.
 type program []unix.SockFilter
 
 func (p *program) add(code uint16, k uint32, jt, jf uint8) {
@@ -99,13 +98,13 @@ func (p *program) fail(errno unix.Errno) {
 	p.add(answer, unix.SECCOMP_RET_ERRNO|uint32(errno), 0, 0)
 }
 
-// refuse answers a call, whatever its arguments.
+// refuse refuses a call, whatever its arguments.
 func (p *program) refuse(number uintptr, errno unix.Errno) {
 	p.add(ifEqual, uint32(number), 0, 1)
 	p.fail(errno)
 }
 
-// arg returns the place of the low, and of the high half of an argument.
+// arg returns the offsets of the low and high half of an argument.
 func arg(n uint32) (low, high uint32) {
 	low, high = atArgs+8*n, atArgs+8*n+4
 	if bigEndian {
@@ -160,14 +159,14 @@ func (p *program) whenSet(number uintptr, n uint32, errno unix.Errno) {
 	p.add(loadWord, atNumber, 0, 0)
 }
 
-// setuidBits are the bits of a mode that lend the rights of the owner, or of the group, to whoever runs the file. A
-// program of the user's own could be left in the root for others of the machine.
+// setuidBits are the setuid and setgid bits. Otherwise a program could leave a setuid file in the root for other
+// users.
 const setuidBits = unix.S_ISUID | unix.S_ISGID
 
-// makes are the bits of the flags of open with which the mode counts; without them it may be anything.
+// makes are the flags of open that make the mode significant.
 const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// modes are the calls that give a file a mode, with the argument it is.
+// modes are calls that set a mode, with the index of that argument.
 var modes = []modeCall{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}}
 
 type modeCall struct {
@@ -175,7 +174,7 @@ type modeCall struct {
 	arg    uint32
 }
 
-// opens are the calls that make a file if their flags say so.
+// opens are calls that may create a file, depending on their flags.
 var opens = []openCall{{unix.SYS_OPENAT, 2, 3}}
 
 type openCall struct {
@@ -183,8 +182,7 @@ type openCall struct {
 	flags, mode uint32
 }
 
-// refuseSetuid refuses modes that lend rights. Those of openat2 cannot be seen from here;
-// programs fall back to openat.
+// refuseSetuid refuses modes with setuid bits. The arguments of openat2 are in memory; programs fall back to openat.
 func (p *program) refuseSetuid() {
 	p.refuse(unix.SYS_OPENAT2, unix.ENOSYS)
 	for _, c := range slices.Concat(modes, modesHere) {
@@ -203,7 +201,7 @@ func (p *program) refuseSetuid() {
 	}
 }
 
-// filter has the kernel refuse what the cage must not do.
+// filter installs the filter.
 func (o *setup) filter(r *Report) error {
 	if auditArch == 0 {
 		return errors.New("there is no filter for " + runtime.GOARCH)
@@ -228,14 +226,14 @@ func (o *setup) program() program {
 		p.add(ifAbove, otherNumbers, 0, 1)
 		p.fail(unix.ENOSYS)
 	}
-	p.refuse(unix.SYS_CLONE3, unix.ENOSYS) // its flags cannot be seen from here; programs fall back to clone
+	p.refuse(unix.SYS_CLONE3, unix.ENOSYS) // its flags are in memory; programs fall back to clone
 	p.whenBits(unix.SYS_CLONE, 0, unix.EPERM, newSpaces)
 	p.when(unix.SYS_IOCTL, 1, unix.EPERM, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSCTTY)
 	for _, number := range slices.Concat(denied, deniedHere) {
 		p.refuse(number, unix.EPERM)
 	}
 	p.refuseSetuid()
-	// The limits of another process: with no time at all the helper that starts programs would be killed.
+	// Limits of another process: a CPU limit of zero would kill the helper.
 	p.unless(unix.SYS_PRLIMIT64, 0, unix.EPERM, 0)
 	if !o.Namespaces {
 		o.refuseShared(&p)
@@ -245,7 +243,7 @@ func (o *setup) program() program {
 	return p
 }
 
-// refuseShared refuses what reaches beyond the cage where there is no wall of namespaces round it.
+// refuseShared refuses what reaches beyond a sandbox without namespaces.
 func (o *setup) refuseShared(p *program) {
 	for _, number := range slices.Concat(changes, changesHere, shared) {
 		p.refuse(number, unix.EPERM)
@@ -262,7 +260,7 @@ func (o *setup) refuseShared(p *program) {
 			p.refuse(number, unix.EPERM)
 		}
 	}
-	// A priority or a processor of another process, or of all processes of the user.
+	// Priority and CPU affinity of other processes.
 	for _, number := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM,
 		unix.SYS_SCHED_SETATTR} {
 		p.unless(number, 0, unix.EPERM, 0)
@@ -273,15 +271,14 @@ func (o *setup) refuseShared(p *program) {
 	p.unless(unix.SYS_IOPRIO_SET, 1, unix.EPERM, 0)
 }
 
-// ioprioProcess is for ioprio_set what PRIO_PROCESS is for setpriority.
+// ioprioProcess is IOPRIO_WHO_PROCESS.
 const ioprioProcess = 1
 
-// ownsMore reports whether files that may only be read can belong to the user of
-// the cage, who may then change more of them than their contents.
+// ownsMore reports whether read-only files can belong to the user, who could then change their metadata.
 func (o *setup) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0 }
 
-// sockets permits the kinds of sockets that cannot leave the cage. Without a
-// file tree of our own a local socket could lead to any service of the machine.
+// sockets allows only sockets that cannot leave the sandbox. Without its own file tree, a local socket could reach
+// any service of the machine.
 func (o *setup) sockets(p *program) {
 	var families []uint32
 	if o.Namespaces {
@@ -291,12 +288,12 @@ func (o *setup) sockets(p *program) {
 		families = append(families, unix.AF_INET, unix.AF_INET6)
 	}
 	p.unless(unix.SYS_SOCKET, 0, unix.EAFNOSUPPORT, families...)
-	// Raw sockets need a capability that nobody has; packet sockets are
-	// another family; of netlink only the list of interfaces is needed.
+	// Raw sockets need a capability that nobody has; packet sockets are another family; of netlink only the list of
+	// interfaces is needed.
 	p.netlink()
 }
 
-// netlink permits of that family the protocol that lists interfaces.
+// netlink allows only NETLINK_ROUTE.
 func (p *program) netlink() {
 	p.add(ifEqual, unix.SYS_SOCKET, 0, 6)
 	low, _ := arg(0)

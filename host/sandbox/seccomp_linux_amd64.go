@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch    = unix.AUDIT_ARCH_X86_64
-	otherNumbers = 0x40000000 // from here on the calls are numbered a second time
+	otherNumbers = 0x40000000 // start of the x32 calls
 	bigEndian    = false
 )
 

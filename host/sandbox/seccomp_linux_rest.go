@@ -2,7 +2,7 @@
 
 package sandbox
 
-// There is no filter for this architecture, so there is no cage.
+// There is no filter for this architecture, so there is no sandbox.
 const (
 	auditArch    = 0
 	otherNumbers = 0

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep ends every process in the cage and returns when none is left, however long that takes: what is still there
-// would go on with nobody to see it. It runs on the thread that is locked in.
+// sweep kills every process in the sandbox and returns when none is left, however long that takes. It runs on the
+// restricted thread.
 func (g *helper) sweep() {
 	for wait := time.Millisecond; !g.childless(); wait = min(2*wait, slowest) {
 		switch {
 		case g.order.Namespaces:
-			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this namespace, but the first
+			_ = unix.Kill(-1, unix.SIGKILL) // everything in this namespace but process 1
 		case g.scoped:
-			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this Landlock domain, but this process
+			_ = unix.Kill(-1, unix.SIGKILL) // everything in this Landlock domain but this process
 		default:
 			g.onUnrestrictedThread(killDescendants)
 		}
@@ -29,25 +29,22 @@ func (g *helper) sweep() {
 	}
 }
 
-// slowest is how long sweep waits at most before it tries again.
+// slowest is the maximum delay between attempts.
 const slowest = 20 * time.Millisecond
 
-// signalsAreScoped reports whether the thread that is locked in can send signals to processes of the cage only. To be
-// sure it tries, with no signal at all, somebody outside who could be reached before: to be wrong would end all of
-// the user's processes.
+// signalsAreScoped reports whether the restricted thread can signal only processes of the sandbox. It tests that with
+// signal 0 to a process outside that could be signalled before: a mistake would kill all of the user's processes.
 func signalsAreScoped(before error, parent int) bool {
 	return before == nil && os.Getppid() == parent && unix.Kill(parent, 0) == unix.EPERM
 }
 
-// childless reports whether there is no process left below this one. As the
-// first process, or as the keeper of orphans, it is the parent of all in the end.
+// childless reports whether there is no process below this one, which adopts all orphans.
 func (g *helper) childless() bool {
 	var info unix.Siginfo
 	return unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
-// killDescendants stops the whole tree below this process before it kills it, so that nothing is born in between.
-// What was born while others were being stopped is looked for again.
+// killDescendants stops all processes below this one before it kills them, so that none can fork meanwhile.
 func killDescendants() {
 	stopped := map[int]bool{}
 	for range 100 {
@@ -86,7 +83,7 @@ func descendants(of int) []int {
 	return tree
 }
 
-// parentOf reads the parent out of /proc/N/stat, after the name, which may hold anything.
+// parentOf reads the parent from /proc/N/stat, after the name, which may contain anything.
 func parentOf(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

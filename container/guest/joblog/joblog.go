@@ -1,7 +1,7 @@
-// Package joblog keeps what jobs print: the end of each output, in a file that has no name.
+// Package joblog keeps the end of a job's output in an unnamed file.
 //
-// Deliberately not inside: who prints, and who may read. The one rule to keep: a [Log] takes everything and never
-// fails, because a job must not stand still, or break, because of what happens to its output.
+// The rule to keep: a [Log] accepts everything and never fails, because a job must not block or break because of its
+// output.
 package joblog
 
 import (
@@ -14,15 +14,15 @@ import (
 
 // A Log keeps the end of an output on disk.
 type Log struct {
-	Dir   string // where its file is made
-	Limit int64  // how many bytes are kept
+	Dir   string // directory of its file
+	Limit int64  // bytes to keep
 
 	mu         sync.Mutex // guards what follows
-	file       *os.File   // a ring of limit bytes; nil before the first byte
-	start, end int64      // which bytes of the output are in it
+	file       *os.File   // a ring of Limit bytes; nil before the first byte
+	start, end int64      // range of the output that is kept
 	total      int64      // bytes printed
 	why        string     // why nothing is kept after end; empty means that it is
-	gone       bool       // nobody can ask for it any more
+	gone       bool       // it was dropped
 }
 
 // Write implements [io.Writer]. It never fails.
@@ -38,7 +38,7 @@ func (s *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep writes p over the oldest bytes.
+// keep overwrites the oldest bytes.
 func (s *Log) keep(p []byte) error {
 	if s.file == nil {
 		f, err := unnamedFile(s.Dir)
@@ -63,7 +63,7 @@ func (s *Log) keep(p []byte) error {
 	return nil
 }
 
-// unnamedFile makes a file that nobody else can open and that is gone with the process, however that ends.
+// unnamedFile creates a file that nobody else can open and that vanishes with the process.
 func unnamedFile(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "output-*")
 	if err != nil {
@@ -73,7 +73,7 @@ func unnamedFile(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// cause strips the name of a file that has none any more.
+// cause strips the path from an error.
 func cause(err error) error {
 	if e, ok := err.(*os.PathError); ok {
 		return e.Err
@@ -81,7 +81,7 @@ func cause(err error) error {
 	return err
 }
 
-// Drop gives the file up.
+// Drop closes the file.
 func (s *Log) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,15 +91,15 @@ func (s *Log) Drop() {
 	}
 }
 
-// Count tells how many bytes were printed, how many of them are kept, and why not the last ones.
+// Count returns how many bytes were printed and how many of them are kept, and why not the last ones.
 func (s *Log) Count() (total, kept int64, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.end - s.start, s.why
 }
 
-// Page cuts a page out of the output, without cutting a character of UTF-8. Whether the job has ended must have been
-// asked before, so that what was printed last is not missed.
+// Page returns a part of the output, without splitting a UTF-8 character. The caller determines ended before, so that
+// the last output is not missed.
 func (s *Log) Page(offset int64, limit int, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Log) Page(offset int64, limit int, ended bool) (run.JobPage, error) {
 	return p, nil
 }
 
-// waiting is how many bytes at the end are not shown yet, because the rest of the character is still to come.
+// waiting is the number of bytes at the end that are withheld until their character is complete.
 func (s *Log) waiting(ended bool) int {
 	if ended {
 		return 0
@@ -135,7 +135,7 @@ func (s *Log) waiting(ended bool) int {
 	return unfinished(text)
 }
 
-// read returns what is kept from a place on. The spool is locked.
+// read returns kept bytes from an offset on. The caller holds the lock.
 func (s *Log) read(from int64, limit int) ([]byte, error) {
 	b := make([]byte, max(min(int64(limit), s.end-from), 0))
 	for done := 0; done < len(b); {
@@ -150,7 +150,7 @@ func (s *Log) read(from int64, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// unfinished returns how many bytes at the end are the beginning of a character.
+// unfinished returns the length of an incomplete character at the end.
 func unfinished(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
@@ -163,7 +163,7 @@ func unfinished(text []byte) int {
 	return 0
 }
 
-// leftover returns how many bytes at the beginning are the end of a character.
+// leftover returns the length of an incomplete character at the beginning.
 func leftover(text []byte) int {
 	n := 0
 	for n < len(text) && n < utf8.UTFMax-1 && !utf8.RuneStart(text[n]) {

@@ -9,8 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// As calls f with the rights that user and group have on files, where we are root. What f does on other goroutines is
-// done as root, so it must not do anything there.
+// As calls f with the file access rights of a user and group, if we are root. Other goroutines that f starts would
+// run as root.
 func As(uid, gid int, f func()) error {
 	if os.Geteuid() != 0 || uid == 0 && gid == 0 {
 		f()
@@ -21,13 +21,13 @@ func As(uid, gid int, f func()) error {
 	return <-done
 }
 
-// runAs gives a thread other rights and takes care that nobody else gets it
-// like that: the thread ends with a goroutine that is still locked to it.
+// runAs changes the rights of a thread. If they cannot be restored, the thread stays locked, so that it ends with its
+// goroutine.
 func runAs(uid, gid int, f func()) error {
 	runtime.LockOSThread()
 	if !setFSUser(uid, gid) {
 		return &fault.Error{Kind: fault.Denied, Op: "use files of user",
-			Why:  "the system does not let the guest take that user's place",
+			Why:  "the system does not let the guest act as that user",
 			Hint: "give the container the capabilities SETUID and SETGID"}
 	}
 	f()
@@ -37,7 +37,7 @@ func runAs(uid, gid int, f func()) error {
 	return nil
 }
 
-// setFSUser sets whom the files of this thread are used as and looks whether it worked.
+// setFSUser sets the user and group for file access of this thread, and reports whether it worked.
 func setFSUser(uid, gid int) bool {
 	_ = unix.Setfsgid(gid)
 	_ = unix.Setfsuid(uid)

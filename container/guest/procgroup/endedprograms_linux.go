@@ -4,29 +4,29 @@ import (
 	"time"
 )
 
-// A endedProgram is a program that has ended and may have left others behind.
+// An endedProgram is a program that has ended and may have left processes behind.
 type endedProgram struct {
 	*Process
-	until    time.Time // when these are ended; zero means that they may stay
+	until    time.Time // when they are killed; zero means never
 	patience time.Duration
 }
 
 const (
-	minLeft    = 256         // leftovers that are kept without a look at whether anything is left of them
-	retryDelay = time.Second // after which those that could not be ended are tried again
+	minLeft    = 256         // number of ended programs that are kept unchecked
+	retryDelay = time.Second // for leftovers that could not be killed
 )
 
-// endedPrograms are programs that have ended while there were others, so that nobody knows, without a look at all
-// processes, what they left. There are none as soon as there is no child at all: then nothing is left of anybody.
+// endedPrograms are ended programs whose leftovers are unknown without listing all processes. The list is cleared
+// when there is no child at all.
 type endedPrograms struct {
 	list  []endedProgram
-	most  int         // with more than so many a look is worth it; zero means fewLeft
-	next  time.Time   // when the timer rings; zero means never
-	timer *time.Timer // nil before the first is waited for
+	most  int         // the number at which they are checked; zero means minLeft
+	next  time.Time   // when the timer fires; zero means never
+	timer *time.Timer // nil before the first use
 }
 
-// Leave says what becomes of those that a program left behind which has ended: at the time given they are ended, as
-// by [Process.End]; zero means that they may stay. Most programs leave nobody, and then this costs nothing.
+// Leave sets when the leftovers of an ended program are killed, as by [Process.End]; zero means never. Most programs
+// leave none, and then this costs nothing.
 func (p *Process) Leave(until time.Time, patience time.Duration) {
 	n := p.n
 	n.mu.Lock()
@@ -43,7 +43,7 @@ func (p *Process) Leave(until time.Time, patience time.Duration) {
 	}
 }
 
-// schedule has the leftovers looked through at a time, or before. The nursery is locked.
+// schedule schedules endLeftovers. The caller holds the lock.
 func (n *Group) schedule(at time.Time) {
 	l := &n.left
 	switch {
@@ -57,7 +57,7 @@ func (n *Group) schedule(at time.Time) {
 	l.next = at
 }
 
-// forget is called when there is no child. The nursery is locked.
+// forget clears the list when there is no child. The caller holds the lock.
 func (l *endedPrograms) forget() {
 	if l.timer != nil && !l.next.IsZero() {
 		l.timer.Stop()
@@ -65,7 +65,7 @@ func (l *endedPrograms) forget() {
 	l.list, l.most, l.next = nil, 0, time.Time{}
 }
 
-// endLeftovers ends those whose time is up, and forgets programs that nothing is left of.
+// endLeftovers ends leftovers whose time is up, and forgets programs without leftovers.
 func (n *Group) endLeftovers() {
 	n.mu.Lock()
 	list := n.left.list
@@ -92,21 +92,21 @@ func (n *Group) endLeftovers() {
 	}
 }
 
-// end ends all that is left, and comes back to what would not end.
+// end ends all leftovers, and schedules a retry for those that remain.
 func (l endedProgram) end() {
 	if !l.Process.end(l.patience) {
 		l.Leave(time.Now().Add(retryDelay), 0)
 	}
 }
 
-// Left tells whether programs that have ended may have left others behind.
+// Left reports whether ended programs may have left processes behind.
 func (n *Group) Left() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.left.list) > 0
 }
 
-// EndLeft ends all that programs left behind which have ended. It does not wait for that.
+// EndLeft starts to end all leftovers.
 func (n *Group) EndLeft(patience time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

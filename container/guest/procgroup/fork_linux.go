@@ -10,23 +10,21 @@ import (
 	"hako/run/fault"
 )
 
-// A forkedChild is a child between fork and exec, and all that it needs by then: it must not ask the runtime for
-// anything.
+// A forkedChild holds what a child needs between fork and exec, where it must not use the Go runtime.
 //
-// The runtime's own way to start programs stops this process, with everything that runs in it, until the child has
-// become the program. Here the child has become another user shortly before, and whoever is that user already can
-// stop it there for ever. So the child gets a copy of our memory instead, and nobody waits for it but who wants the
-// program.
+// syscall.ForkExec blocks this process until the child has called exec. The child changes its user before that, and
+// then another process of that user can stop it for ever. So the child gets a copy of our memory instead, and only
+// the caller waits for it.
 //
-// The limit on open files is passed on as it is: containers are made with both limits the same, so that the runtime
-// has not raised ours.
+// The limit on open files is inherited: containers have equal soft and hard limits, so the runtime has not raised
+// ours.
 type forkedChild struct {
 	path, dir *byte
 	argv, env **byte
 	files     [3]int
-	report    int // where to say why there is no program
+	report    int // pipe for the error
 
-	user      bool // it becomes another user
+	user      bool // it changes the user
 	uid, gid  uint32
 	setGroups bool
 	groups    *uint32 // nil means none
@@ -46,7 +44,7 @@ func newForkedChild(p Program, cred *syscall.Credential, env []string, files [3]
 		if err != nil {
 			return nil, err
 		}
-		*to = &list[0] // there is a nil at the end
+		*to = &list[0] // ends with nil
 	}
 	if cred != nil {
 		b.user, b.uid, b.gid, b.setGroups, b.count = true, cred.Uid, cred.Gid, !cred.NoSetGroups, len(cred.Groups)
@@ -55,7 +53,7 @@ func newForkedChild(p Program, cred *syscall.Credential, env []string, files [3]
 	return b, nil
 }
 
-// forkExec makes a child that becomes a program, or says on report why not.
+// forkExec starts a program. If exec fails, the child writes the error to report.
 func forkExec(p Program, cred *syscall.Credential, env []string, files [3]int, report int) (pid int, err error) {
 	b, err := newForkedChild(p, cred, env, files, report)
 	if err != nil {
@@ -73,8 +71,8 @@ const (
 	wordSize    = 8 // of a set of signals
 )
 
-// fork makes the child. Signals wait meanwhile: their handlers belong to the
-// runtime, of which the child has but one thread.
+// fork forks. Signals are blocked meanwhile: their handlers belong to the runtime, of which the child has only one
+// thread.
 //
 //go:norace
 //go:nosplit
@@ -91,7 +89,7 @@ func (b *forkedChild) fork() (pid int, errno syscall.Errno) {
 	return int(child), errno
 }
 
-// runChild is the child. It becomes the program or says why not, and never returns.
+// runChild runs in the child. It executes the program or reports the error, and never returns.
 //
 //go:norace
 //go:nosplit
@@ -110,7 +108,7 @@ func (b *forkedChild) runChild(signals uint64) {
 	}
 }
 
-// dropHandlers has signals do what they do by themselves; those that are ignored stay so.
+// dropHandlers resets signal handlers; ignored signals stay ignored.
 //
 //go:norace
 //go:nosplit
@@ -118,7 +116,7 @@ func (b *forkedChild) runChild(signals uint64) {
 func dropHandlers() {
 	const ignore = 1
 	for number := uintptr(1); number <= everySignal; number++ {
-		var action, none [4]uint64 // the first is the handler
+		var action, none [4]uint64 // the first word is the handler
 		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, number, 0, uintptr(unsafe.Pointer(&action)), wordSize, 0, 0)
 		if action[0] > ignore {
 			syscall.RawSyscall6(unix.SYS_RT_SIGACTION, number, uintptr(unsafe.Pointer(&none)), 0, wordSize, 0, 0)
@@ -126,7 +124,7 @@ func dropHandlers() {
 	}
 }
 
-// prepare makes the child what the program is to be.
+// prepare sets session, user, directory and files of the child.
 //
 //go:norace
 //go:nosplit
@@ -141,7 +139,7 @@ func (b *forkedChild) prepare() (errno syscall.Errno) {
 	if _, _, errno = syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(b.dir)), 0, 0); errno != 0 {
 		return errno
 	}
-	for to := range 3 { // none of them is one of these three, see Open
+	for to := range 3 { // they are all above 2, see Open
 		if _, _, errno = syscall.RawSyscall(unix.SYS_DUP3, uintptr(b.files[to]), uintptr(to), 0); errno != 0 {
 			return errno
 		}
@@ -149,7 +147,7 @@ func (b *forkedChild) prepare() (errno syscall.Errno) {
 	return 0
 }
 
-// setFSUser changes the user. From here on others can stop the child.
+// become changes the user. From here on others can stop the child.
 //
 //go:norace
 //go:nosplit
@@ -172,12 +170,12 @@ func (b *forkedChild) become() (errno syscall.Errno) {
 }
 
 const (
-	pollInterval = 200 * time.Millisecond // between looks at a child that is no program yet
-	maxStart     = 5 * time.Second        // after which it is given up
+	pollInterval = 200 * time.Millisecond // between checks of a child before exec
+	maxStart     = 5 * time.Second        // after which it is killed
 )
 
-// awaitExec waits until the child has become the program, or returns why it has not.
-// One that somebody has stopped on the way is killed.
+// awaitExec waits until the child has executed the program, or returns the error. It kills a child that was stopped
+// before.
 func (p *Process) awaitExec(report int) error {
 	for late := time.Now().Add(maxStart); ; {
 		ready, _ := unix.Poll([]unix.PollFd{{Fd: int32(report), Events: unix.POLLIN}}, int(pollInterval.Milliseconds()))
@@ -193,7 +191,7 @@ func (p *Process) awaitExec(report int) error {
 	}
 }
 
-// readReport reads why there is no program. The end of the pipe means that there is one.
+// readReport reads the error of the child. The end of the pipe means success.
 func readReport(report int) error {
 	var errno syscall.Errno
 	word := unsafe.Slice((*byte)(unsafe.Pointer(&errno)), unsafe.Sizeof(errno))
@@ -211,7 +209,6 @@ func readReport(report int) error {
 	}
 }
 
-// isStopped tells whether the child was stopped.
 func (p *Process) isStopped() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -220,7 +217,7 @@ func (p *Process) isStopped() bool {
 
 // abort kills the child alone: it may not have a group of its own yet.
 func (p *Process) abort() {
-	p.n.mu.Lock() // so that the number cannot be somebody else's by now
+	p.n.mu.Lock() // the PID cannot be reused while it is locked
 	defer p.n.mu.Unlock()
 	if p.n.known[p.Pid] == p {
 		_ = unix.Kill(p.Pid, unix.SIGKILL)

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// A mark is what all descendants of a program have in common. One of its fields is set.
+// A mark identifies all descendants of a program. One of its fields is set.
 type mark struct {
-	group    int    // a group that nobody else is in; only root can leave it
-	variable string // NAME=value in the environment, for want of something better
+	group    int    // a supplementary group of this program alone; only root can leave it
+	variable string // NAME=value in the environment, if there are no groups
 }
 
-// A groupRange is a row of group numbers.
+// A groupRange is a range of group IDs.
 type groupRange struct{ first, count int }
 
-// Groups that nothing else uses: far above what a system gives out, or, where
-// only 65536 are to be had, those that systemd keeps for passing users.
+// Unused groups: far above those of a system, or, if only 65536 are available, those that systemd reserves for
+// dynamic users.
 var (
 	farGroups  = groupRange{1_750_000_000, 1_000_000}
 	nearGroups = groupRange{61_184, 4_336}
 )
 
-// groupPool chooses groups for marks from those that the text of a gid_map says we can give. There may be none.
+// groupPool selects groups for marks from the ranges of a gid_map. It may be empty.
 func groupPool(gidMap string) groupRange {
 	for _, want := range []groupRange{farGroups, nearGroups} {
 		for line := range strings.Lines(gidMap) {
@@ -38,14 +38,14 @@ func groupPool(gidMap string) groupRange {
 	return groupRange{}
 }
 
-// marks gives out marks.
+// marks allocates marks.
 type marks struct {
 	pool groupRange
 	next int
-	busy map[int]bool // still carried by somebody when the pool was used up last
+	busy map[int]bool // in use when the pool was last exhausted
 }
 
-// newMarks begins anywhere in the pool, so that two guests that see each other seldom give out the same ones.
+// newMarks starts at a random group, so that two guests that see each other seldom use the same.
 func newMarks(pool groupRange) marks {
 	if pool.count == 0 {
 		return marks{}
@@ -53,7 +53,7 @@ func newMarks(pool groupRange) marks {
 	return marks{pool: pool, next: rand.IntN(pool.count)}
 }
 
-// take returns a mark that nobody carries.
+// take returns an unused mark.
 func (m *marks) take() mark {
 	for range m.pool.count {
 		if m.next == m.pool.count {

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A processStat is what /proc tells about a process.
+// A processStat is the relevant part of /proc/N/status.
 type processStat struct {
 	pid, parent, session int
 	groups               []int
 	dead                 bool
 }
 
-// allProcesses lists the processes there are. It is sure if none of them ended
-// meanwhile: who did may have had a child that is not in the list.
+// allProcesses lists all processes. It is sure if none ended meanwhile: its child may be missing in the list.
 func allProcesses() (all []processStat, sure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -42,16 +41,15 @@ func allProcesses() (all []processStat, sure bool) {
 	return all, sure
 }
 
-// listProcesses lists the processes there are, for one caller at a time: each reads many files, and whoever waits in
-// the system for one needs a thread, of which there may be no more to be had.
+// listProcesses calls allProcesses for one caller at a time: it blocks in system calls, which takes threads, and
+// there may be none left.
 func (n *Group) listProcesses() (all []processStat, sure bool) {
 	n.listing.Lock()
 	defer n.listing.Unlock()
 	return allProcesses()
 }
 
-// parseStatus reads /proc/N/status. The name of the program, the only part that
-// the program can choose, comes with its line ends escaped.
+// parseStatus parses /proc/N/status. The kernel escapes newlines in the program's name, which the program can choose.
 func parseStatus(pid int, text string) processStat {
 	m := processStat{pid: pid}
 	for line := range strings.Lines(text) {
@@ -76,7 +74,7 @@ func parseStatus(pid int, text string) processStat {
 	return m
 }
 
-// groupsInUse tells which groups of a pool somebody is in.
+// groupsInUse returns the groups of a pool that processes are in.
 func groupsInUse(pool groupRange) map[int]bool {
 	used := map[int]bool{}
 	all, _ := allProcesses()
@@ -90,16 +88,16 @@ func groupsInUse(pool groupRange) map[int]bool {
 	return used
 }
 
-// descendants lists all living processes that came of the program, and tells whether that is sure.
+// descendants lists the living descendants of the program, and whether that is sure.
 func (p *Process) descendants() (pids []int, sure bool) {
 	all, sure := p.n.listProcesses()
 	return p.among(all), sure
 }
 
-// among lists the living processes that came of the program.
+// among filters the living descendants of the program.
 func (p *Process) among(all []processStat) []int {
 	var tree map[int]bool
-	if p.mark.group == 0 && !p.over() { // afterwards its number may be somebody else's
+	if p.mark.group == 0 && !p.over() { // after its end its PID may be reused
 		tree = below(all, p.Pid)
 		tree[p.Pid] = true
 	}
@@ -116,8 +114,8 @@ func (p *Process) among(all []processStat) []int {
 	return pids
 }
 
-// foreign tells whether a process is not below this one: another nursery on the same machine may use the same marks.
-// Where somebody in between has died since we looked, it is not.
+// foreign reports whether a process is not below this one: another guest on the same machine may use the same marks.
+// If an ancestor has ended meanwhile, it is not.
 func foreign(parents map[int]int, pid int) bool {
 	for pid != os.Getpid() {
 		if pid == 0 {
@@ -141,8 +139,8 @@ func (p *Process) over() bool {
 	}
 }
 
-// marked tells whether a process has the mark of the program. Without a group
-// its session counts too: the number stays taken while anybody is in it.
+// marked reports whether a process has the mark of the program. Without a group its session counts too: the ID is not
+// reused while a process is in it.
 func (p *Process) marked(m processStat) bool {
 	if p.mark.group != 0 {
 		return slices.Contains(m.groups, p.mark.group)
@@ -168,18 +166,18 @@ func below(all []processStat, of int) map[int]bool {
 	return found
 }
 
-// killTimeout is after how long a process that does not die is given up: it hangs in the system.
+// killTimeout is how long killing is tried: a process may hang in the kernel.
 const killTimeout = 5 * time.Second
 
-// End ends the program and all that came of it: they are asked, and killed if they are still there after the time
-// given; without any they are killed at once. It returns when nothing is left.
+// End ends the program and its descendants: with SIGTERM, and with SIGKILL after patience; zero means at once. It
+// returns when none is left.
 func (p *Process) End(patience time.Duration) {
 	p.once.Do(func() {
 		endedProgram{Process: p, patience: patience}.end()
 	})
 }
 
-// end does what End says, and tells whether nothing is left.
+// end implements End, and reports whether none is left.
 func (p *Process) end(patience time.Duration) bool {
 	if patience > 0 {
 		pids, _ := p.descendants()
@@ -191,7 +189,7 @@ func (p *Process) end(patience time.Duration) bool {
 	return p.kill()
 }
 
-// emptyWithin waits for the end of the family.
+// emptyWithin waits until no descendant is left.
 func (p *Process) emptyWithin(patience time.Duration) bool {
 	late := time.After(patience)
 	select {
@@ -209,11 +207,11 @@ func (p *Process) emptyWithin(patience time.Duration) bool {
 	return true
 }
 
-// maxLooks is how often nobody must be seen where that is not sure.
+// maxLooks is the number of unsure lists without descendants that are taken as proof.
 const maxLooks = 3
 
-// empty tells whether nobody of the family is left. A chain of processes, each of
-// which starts the next and ends, may be overlooked once.
+// empty reports whether no descendant is left. A chain of processes, each of which starts the next and ends, may be
+// missed in one list.
 func (p *Process) empty() bool {
 	for range maxLooks {
 		pids, sure := p.descendants()
@@ -227,7 +225,7 @@ func (p *Process) empty() bool {
 	return true
 }
 
-// kill kills the family until none is left, which it tells.
+// kill kills the descendants until none is left, and reports whether it succeeded.
 func (p *Process) kill() bool {
 	for end := time.Now().Add(killTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if p.empty() {
@@ -238,8 +236,8 @@ func (p *Process) kill() bool {
 	return false
 }
 
-// stopAll stops the family until there is nobody who was not stopped, so that nobody is born while they are killed:
-// who forks faster than we can look would fill every place that becomes free.
+// stopAll stops the descendants before they are killed, because one that forks faster than we list would refill every
+// slot.
 func (p *Process) stopAll(end time.Time) []int {
 	known := map[int]bool{}
 	for {
@@ -261,7 +259,7 @@ func send(pids []int, sig unix.Signal) {
 	}
 }
 
-// EndAll ends every process below this one; as the first process, all there are.
+// EndAll ends every process below this one; as process 1, all.
 func (n *Group) EndAll(patience time.Duration) {
 	send(n.rest(), unix.SIGTERM)
 	for end := time.Now().Add(patience); time.Now().Before(end) && !childless(); {
@@ -273,7 +271,7 @@ func (n *Group) EndAll(patience time.Duration) {
 	}
 }
 
-// rest lists whom EndAll is about. -1 stands for everybody but ourselves.
+// rest lists the processes for EndAll. -1 means all but this one.
 func (n *Group) rest() []int {
 	if os.Getpid() == 1 {
 		return []int{-1}
@@ -286,14 +284,12 @@ func (n *Group) rest() []int {
 	return pids
 }
 
-// childless reports whether there is no process below this one, which keeps the
-// orphans and so is the parent of all in the end.
+// childless reports whether there is no process below this one, which adopts all orphans.
 func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
-// Count tells how many processes there are below this one, and how many of them
-// were left behind by programs that have ended.
+// Count returns the number of processes below this one, and how many of them are leftovers of ended programs.
 func (n *Group) Count() (all, left int) {
 	list, _ := n.listProcesses()
 	ours := below(list, os.Getpid())
@@ -306,7 +302,7 @@ func (n *Group) Count() (all, left int) {
 	return len(ours), left
 }
 
-// claimed returns what tells whether a process came of a program that has not ended.
+// claimed returns a function that reports whether a process descends from a running program.
 func (n *Group) claimed(list []processStat) func(processStat) bool {
 	groups, parents, running := map[int]bool{}, map[int]int{}, map[int]bool{}
 	n.mu.Lock()

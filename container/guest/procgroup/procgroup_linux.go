@@ -1,10 +1,10 @@
-// Package procgroup starts programs, collects whatever ends, and can end all that came of one of them, even what has
-// run away from its parents.
+// Package procgroup starts programs, reaps children, and can end a program with all its descendants, including
+// daemons.
 //
-// Every program gets a session of its own and a mark that its descendants inherit and cannot take off: one more
-// group, if we may give it, or else a variable in the environment, which a program can take off. Not inside: what is
-// started, and what becomes of its output. The one rule to keep: the process a nursery lives in starts nothing by
-// other means, because the nursery collects every child there is.
+// Every program gets a session of its own and a mark that its descendants inherit: a supplementary group if possible,
+// which they cannot drop, or else a variable in the environment, which they can.
+//
+// The rule to keep: the process must not start programs by other means, because a [Group] reaps every child.
 package procgroup
 
 import (
@@ -20,50 +20,50 @@ import (
 	"hako/run/fault"
 )
 
-// Options say how programs are started.
+// Options configure how programs are started.
 type Options struct {
-	UID int // whom programs run as; zero means whom we run as
-	GID int // their group; zero means the number of the user
+	UID int // user ID of programs; zero means our own
+	GID int // group ID; zero means the user ID
 }
 
-// A Program is what to start. It gets three files and nothing else of ours.
+// A Program is a program to start. It inherits three files and nothing else.
 type Program struct {
-	Path  string   // of the executable; with a slash in it
-	Argv  []string // with the name
+	Path  string   // contains a slash
+	Argv  []string // including the name
 	Env   []string
 	Dir   string
 	Stdin bool // false means that its standard input is empty
 }
 
-// An Ending is how a program ended.
+// An Ending is the outcome of a program.
 type Ending struct {
-	Exit   int           // its status, or 128 and the number of the signal that ended it
-	Signal int           // that signal, or zero
+	Exit   int           // exit status, or 128 plus the signal
+	Signal int           // zero means none
 	After  time.Duration // how long it ran
 }
 
-// Pipes are our ends of the files of a program. They are the caller's to close.
+// Pipes are our ends of the files of a program. The caller closes them.
 type Pipes struct {
 	Stdin          *os.File // nil if there is none
 	Stdout, Stderr *os.File
 }
 
-// A Group starts programs. It lives as long as the process, and there is one in it. It is safe for concurrent use.
+// A Group starts programs. There is one for each process, which it lives as long as. It is safe for concurrent use.
 type Group struct {
-	cred *syscall.Credential // nil means that programs run as we do and have no mark
-	null int                 // what programs without input read
-	wake chan struct{}       // there is a child again
+	cred *syscall.Credential // nil means that programs run as our user, without marks
+	null int                 // standard input of programs without input
+	wake chan struct{}       // a child was started
 
-	listing sync.Mutex // held by who looks at all processes
+	listing sync.Mutex // held while listing all processes
 
-	mu        sync.Mutex // guards what follows, and who is still to be collected
+	mu        sync.Mutex // guards what follows, and reaping
 	marks     marks
 	known     map[int]*Process
-	childless bool // there was no child when we looked last, and none was started since
+	childless bool // there was no child at the last check, and none was started since
 	left      endedPrograms
 }
 
-// A Process is a program that was started.
+// A Process is a started program.
 type Process struct {
 	Pid int
 	Pipes
@@ -72,22 +72,22 @@ type Process struct {
 	mark  mark
 	began time.Time
 	done  chan struct{}
-	once  sync.Once // for ending it
+	once  sync.Once // for End
 
 	ending Ending // set before done is closed
 }
 
-// Open makes the nursery of this process.
+// Open returns the Group of this process.
 func Open(o Options) (*Group, error) {
 	null := 0
-	for null <= 2 { // those three are taken then, and files for programs lie above them
+	for null <= 2 { // so that all files of programs are above 2
 		var err error
 		if null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 			return nil, &fault.Error{Op: "open", Subject: os.DevNull, Err: err}
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, &fault.Error{Op: "start guest", Why: "orphans cannot be kept", Err: err}
+		return nil, &fault.Error{Op: "start guest", Why: "it cannot adopt orphans", Err: err}
 	}
 	n := &Group{null: null, wake: make(chan struct{}, 1), known: map[int]*Process{}}
 	if err := n.choose(o); err != nil {
@@ -97,7 +97,7 @@ func Open(o Options) (*Group, error) {
 	return n, nil
 }
 
-// choose settles whom programs run as and how they are marked.
+// choose determines the user of programs and the kind of marks.
 func (n *Group) choose(o Options) error {
 	root := os.Geteuid() == 0
 	if (o.UID != 0 || o.GID != 0) && !root {
@@ -105,7 +105,7 @@ func (n *Group) choose(o Options) error {
 			Why:  "only root can change the user",
 			Hint: "start the guest as root, or leave the user out"}
 	}
-	groups := root && syscall.Setgroups(nil) == nil // also gives up what root's groups open
+	groups := root && syscall.Setgroups(nil) == nil // also drops root's groups
 	if groups {
 		text, _ := os.ReadFile("/proc/self/gid_map")
 		n.marks = newMarks(groupPool(string(text)))
@@ -119,8 +119,8 @@ func (n *Group) choose(o Options) error {
 	return nil
 }
 
-// Start starts a program. Its error is what the system said, as a [syscall.Errno], if the system was asked at all, or
-// that somebody stopped it before it began.
+// Start starts a program. If the system refuses, the error is a [syscall.Errno]; it also fails if the child is
+// stopped before exec.
 func (n *Group) Start(p Program) (*Process, error) {
 	theirs, ours, err := openPipes(p.Stdin)
 	if err != nil {
@@ -138,7 +138,7 @@ func (n *Group) Start(p Program) (*Process, error) {
 	return c, nil
 }
 
-// startChild makes a child and waits until it is the program.
+// startChild forks and waits for exec.
 func (n *Group) startChild(p Program, theirs [3]int, ours Pipes) (*Process, error) {
 	var report [2]int
 	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
@@ -157,13 +157,13 @@ func (n *Group) startChild(p Program, theirs [3]int, ours Pipes) (*Process, erro
 	return c, c.awaitExec(report[0])
 }
 
-// fork makes a child and a note of it.
+// fork forks and registers the child.
 func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Process, err error) {
-	n.mu.Lock() // the reaper must not be faster than us
+	n.mu.Lock() // before the reaper can see the child
 	defer n.mu.Unlock()
 	c = &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
 	cred, env := n.marked(p, c.mark)
-	if n.childless { // then nobody is there who could stop it, see birth, and the runtime's way is quicker
+	if n.childless { // nobody can stop it, see forkedChild, and this is faster
 		c.Pid, err = syscall.ForkExec(p.Path, p.Argv,
 			&syscall.ProcAttr{Dir: p.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred},
 				Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}})
@@ -178,7 +178,7 @@ func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Proce
 	return c, nil
 }
 
-// marked returns whom a program runs as, and its environment, with its mark on one of them.
+// marked returns the credentials and the environment of a program with its mark.
 func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	if m.group == 0 {
 		return n.cred, append(p.Env[:len(p.Env):len(p.Env)], m.variable)
@@ -188,7 +188,7 @@ func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	return &marked, p.Env
 }
 
-// openPipes makes the files of a program. Its own ends block, as programs expect; ours do not.
+// openPipes makes the files of a program. Only our ends are non-blocking.
 func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
 	var made [][2]int
 	for i := range 3 {
@@ -212,7 +212,7 @@ func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
 }
 
 func ourEnd(fd int) *os.File {
-	_ = unix.SetNonblock(fd, true) // or it would hold a thread for every read
+	_ = unix.SetNonblock(fd, true) // otherwise every read would block a thread
 	return os.NewFile(uintptr(fd), "pipe")
 }
 
@@ -239,8 +239,7 @@ func (p Pipes) close() {
 	p.Stderr.Close()
 }
 
-// reap collects what has ended, also what was left behind by its parents. It
-// waits in the system, which is quicker than being told by a signal.
+// reap reaps children, including adopted orphans. It blocks in waitid, which is faster than signals.
 func (n *Group) reap() {
 	for {
 		switch err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
@@ -253,12 +252,11 @@ func (n *Group) reap() {
 	}
 }
 
-// signalDelay is how long a nursery without children waits before it asks for
-// signals: one command often follows another, and a signal for each is work.
+// signalDelay is how long to wait for the next program before waiting for signals: commands often follow each other.
 const signalDelay = 100 * time.Millisecond
 
-// awaitChild waits until there may be a child. The signal is for those that came
-// from elsewhere: orphans of what somebody started in our container.
+// awaitChild waits until there may be a child. The signal is for orphans of processes that others started in the
+// container.
 func (n *Group) awaitChild() {
 	select {
 	case <-n.wake:
@@ -268,7 +266,7 @@ func (n *Group) awaitChild() {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	defer signal.Stop(children)
-	if !childless() { // it came before we asked
+	if !childless() { // it came before Notify
 		return
 	}
 	select {
@@ -277,7 +275,7 @@ func (n *Group) awaitChild() {
 	}
 }
 
-// collect takes in every process that has ended.
+// collect reaps every ended process.
 func (n *Group) collect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -310,25 +308,25 @@ func (p *Process) ended(status syscall.WaitStatus) {
 	close(p.done)
 }
 
-// Done is closed when the program itself has ended. What it left behind may be there still.
+// Done returns a channel that is closed when the program itself has ended. Its descendants may still run.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ending tells how the program ended. It waits until it has.
+// Ending waits for the program and returns its outcome.
 func (p *Process) Ending() Ending {
 	<-p.done
 	return p.ending
 }
 
-// Signal sends a signal to the program and its group, unless it has ended.
+// Signal sends a signal to the program and its process group, unless it has ended.
 func (p *Process) Signal(number int) {
-	p.n.mu.Lock() // so that the number cannot be somebody else's by now
+	p.n.mu.Lock() // the PID cannot be reused while it is locked
 	defer p.n.mu.Unlock()
 	if p.n.known[p.Pid] == p {
 		_ = unix.Kill(-p.Pid, unix.Signal(number))
 	}
 }
 
-// Pending tells how many bytes lie in a pipe.
+// Pending returns the number of bytes in a pipe.
 func Pending(f *os.File) int {
 	n := 0
 	c, err := f.SyscallConn()

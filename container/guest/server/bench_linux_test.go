@@ -24,7 +24,7 @@ func (d *den) measure(b *testing.B) {
 	times := make([]time.Duration, 0, b.N)
 	for b.Loop() {
 		began := time.Now()
-		if res, err := d.Exec(context.Background(), guest.Command{Argv: []string{"true"}}); err != nil || res.Exit != 0 {
+		if res, err := d.Exec(context.Background(), guest.Command{Script: execArgs, Args: []string{"true"}}); err != nil || res.Exit != 0 {
 			b.Fatal(res, err)
 		}
 		times = append(times, time.Since(began))
@@ -90,7 +90,7 @@ func BenchmarkExecEight(b *testing.B) {
 		go func() {
 			var err error
 			for left.Add(-1) >= 0 && err == nil {
-				_, err = d.Exec(context.Background(), guest.Command{Argv: []string{"true"}})
+				_, err = d.Exec(context.Background(), guest.Command{Script: execArgs, Args: []string{"true"}})
 			}
 			done <- err
 		}()
@@ -111,7 +111,7 @@ func BenchmarkDialExec(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := c.Exec(context.Background(), guest.Command{Argv: []string{"true"}}); err != nil {
+		if _, err := c.Exec(context.Background(), guest.Command{Script: execArgs, Args: []string{"true"}}); err != nil {
 			b.Fatal(err)
 		}
 		c.Close()
@@ -123,7 +123,7 @@ func BenchmarkOutput(b *testing.B) {
 	d := newDen(b, guest.Options{})
 	b.SetBytes(10_000_000)
 	for b.Loop() {
-		if _, err := d.Exec(context.Background(), guest.Command{Argv: []string{"head", "-c", "10000000", "/dev/zero"},
+		if _, err := d.Exec(context.Background(), guest.Command{Script: execArgs, Args: []string{"head", "-c", "10000000", "/dev/zero"},
 			Stdout: io.Discard}); err != nil {
 			b.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func TestStopper(t *testing.T) {
 	}
 	held := 0
 	for range 300 {
-		got := d.do(t, guest.Command{Argv: []string{"busybox", "true"}, Timeout: time.Millisecond})
+		got := d.do(t, guest.Command{Script: execArgs, Args: []string{"busybox", "true"}, Timeout: time.Millisecond})
 		if fault.KindOf(got.fault) == fault.Unavailable && strings.Contains(got.fault.Error(), "stops new processes") {
 			held++
 		} else if got.fault != nil {
@@ -97,7 +97,7 @@ func (d *den) crowd(t *testing.T, long time.Duration) (refused int) {
 	for range 8 {
 		busy.Go(func() {
 			for time.Now().Before(over) {
-				got := d.do(t, guest.Command{Argv: []string{"busybox", "true"}})
+				got := d.do(t, guest.Command{Script: execArgs, Args: []string{"busybox", "true"}})
 				switch {
 				case got.fault == nil:
 				case fault.KindOf(got.fault) == fault.Exhausted && fault.Hint(got.fault) != "" &&

@@ -15,8 +15,8 @@ import (
 	"hako/container/guest/procgroup"
 )
 
-// bridge lets commands reach the proxy outside by an address inside, and returns what ends that. A guest that cannot
-// do so works on without: it says so where the container's log is, and clients can see it from the greeting.
+// bridge forwards connections to an address inside to the proxy outside, and returns a function that stops it. If
+// that fails, the guest logs it and works without.
 func (s *server) bridge(what string, who owner) (stop func()) {
 	if what == "" {
 		return func() {}
@@ -36,7 +36,7 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 	return cancel
 }
 
-// listenInside listens on an address of the container. One without any network may not even have the way to itself.
+// listenInside listens on an address of the container, whose loopback interface may be down.
 func listenInside(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
@@ -48,7 +48,7 @@ func listenInside(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// raiseLoopback switches the loopback interface on.
+// raiseLoopback brings the loopback interface up.
 func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// call answers a question, at the same time as others.
+// call answers a call concurrently.
 func (k *clientConn) call(f wire.Frame) error {
 	if len(f.Words) < 2 {
 		return wire.ErrFrame
@@ -30,7 +30,7 @@ func (k *clientConn) call(f wire.Frame) error {
 	return nil
 }
 
-// expect makes a call known, and gives it what it ends with.
+// expect registers a call, and returns its context.
 func (k *clientConn) expect(id uint64) (context.Context, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,7 +46,6 @@ func (k *clientConn) expect(id uint64) (context.Context, error) {
 	return ctx, nil
 }
 
-// reply answers a call.
 func (k *clientConn) reply(ctx context.Context, f wire.Frame) {
 	verb := string(f.Words[0])
 	words, err := k.s.answer(ctx, verb, f)
@@ -65,7 +64,7 @@ func (k *clientConn) reply(ctx context.Context, f wire.Frame) {
 	}
 }
 
-// answer does what a call asks for.
+// answer executes a call.
 func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byte, error) {
 	switch verb {
 	case wire.CallPing, wire.CallShutdown:
@@ -94,7 +93,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 	return s.jobCall(ctx, verb, p)
 }
 
-// jobCall does what a call asks for about one job.
+// jobCall executes a call about one job.
 func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([][]byte, error) {
 	j, err := s.jobs.find(run.JobHandle(p.Handle))
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([
 		j.kill()
 		r, err := j.wait(ctx)
 		if err == nil {
-			j.process.End(patience) // also what it left behind
+			j.process.End(patience) // also its leftovers
 		}
 		return one(inJSON(r, err))
 	case wire.CallWait:
@@ -133,7 +132,6 @@ func inJSON[T any](v T, err error) ([]byte, error) {
 	return wire.JSON(v), nil
 }
 
-// startJob starts a command in the background.
 func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 	o, err := wire.ReadCommand(f.Words[1:], f.N)
 	if errors.Is(err, wire.ErrFrame) {
@@ -154,7 +152,7 @@ func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 	return one(wire.JSON(j.report()), nil)
 }
 
-// asFault turns what a shell would say into a refusal: a job that never was has no output to say it in.
+// asFault turns a shell-like error into a refusal: a job that did not start has no output for it.
 func asFault(err error) error {
 	like, is := err.(*startError)
 	if !is {
@@ -167,10 +165,10 @@ func asFault(err error) error {
 	return &fault.Error{Kind: kind, Op: "start job", Why: like.text, Hint: "name a program that the container has"}
 }
 
-// largePage is the most that one page may have.
+// largePage is the maximum size of a page.
 const largePage = 1 << 20
 
-// output returns a page of what the job printed, and its bytes.
+// output returns a page of the job's output, and its bytes.
 func (j *job) output(p wire.Parameters) ([][]byte, error) {
 	why := ""
 	switch {

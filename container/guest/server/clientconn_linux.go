@@ -12,16 +12,16 @@ import (
 	"hako/run/fault"
 )
 
-// greetTime is how long a stranger may be silent.
+// greetTime is the timeout of a handshake.
 const greetTime = 10 * time.Second
 
-// maxCalls is how many calls of one connection are answered at the same time.
+// maxCalls limits the concurrent calls of one connection.
 const maxCalls = 64
 
-// readBuffer is small: most of what clients send is, and what is not goes past it.
+// readBuffer is small, because most frames are.
 const readBuffer = 4 << 10
 
-// A clientConn is one connection as the guest sees it.
+// A clientConn is one connection of a client.
 type clientConn struct {
 	s       *server
 	conn    net.Conn
@@ -38,7 +38,7 @@ type clientConn struct {
 	calls map[uint64]context.CancelFunc
 }
 
-// foregroundCommand is a command in the foreground.
+// A foregroundCommand is a command whose output is sent to the client.
 type foregroundCommand struct {
 	id    uint64
 	order wire.CommandRequest
@@ -48,7 +48,7 @@ type foregroundCommand struct {
 
 	mu      sync.Mutex // guards what follows
 	stopped bool
-	stop    chan struct{} // closed when nobody wants it any more
+	stop    chan struct{} // closed when it is cancelled
 }
 
 func newClientConn(s *server, conn net.Conn) *clientConn {
@@ -58,8 +58,7 @@ func newClientConn(s *server, conn net.Conn) *clientConn {
 	return k
 }
 
-// serve does what the client asks for until it is gone. What it does not
-// understand ends the connection and nothing else.
+// serve serves the client until it disconnects. An invalid message ends only this connection.
 func (k *clientConn) serve() {
 	err := k.greet()
 	for err == nil {
@@ -69,13 +68,13 @@ func (k *clientConn) serve() {
 		}
 	}
 	if why := protocolError(err); why != nil {
-		_ = k.conn.SetWriteDeadline(time.Now().Add(greetTime)) // it may not be listening either
+		_ = k.conn.SetWriteDeadline(time.Now().Add(greetTime)) // it may not be reading either
 		k.send(wire.ErrorFrame(0, why))
 	}
 	k.close()
 }
 
-// protocolError says what the client did wrong, if it did.
+// protocolError returns the error to report to the client, if it made one.
 func protocolError(err error) error {
 	var f *fault.Error
 	switch {
@@ -85,7 +84,7 @@ func protocolError(err error) error {
 	case errors.As(err, &f):
 		return f
 	}
-	return nil // it is gone, or so silent that it may as well be
+	return nil // it disconnected, or timed out
 }
 
 func (k *clientConn) greet() error {
@@ -100,7 +99,7 @@ func (k *clientConn) greet() error {
 	return err
 }
 
-// close ends what only this client wanted.
+// close ends the commands of this client.
 func (k *clientConn) close() {
 	k.cancel()
 	k.conn.Close()
@@ -119,14 +118,14 @@ func (k *clientConn) send(f wire.Frame) {
 	defer k.writing.Unlock()
 	k.buf = f.AppendTo(k.buf[:0])
 	if _, err := k.conn.Write(k.buf); err != nil {
-		k.conn.Close() // the reader notices
+		k.conn.Close() // ends the reader
 	}
 	if cap(k.buf) > wire.KeptBuffer {
 		k.buf = nil
 	}
 }
 
-// handle does what a frame says. An error means that the client cannot be understood.
+// handle handles a frame. An error ends the connection.
 func (k *clientConn) handle(f wire.Frame) error {
 	switch f.Op {
 	case wire.OpExec:
@@ -137,7 +136,7 @@ func (k *clientConn) handle(f wire.Frame) error {
 		k.giveUp(f.ID)
 		return nil
 	case wire.OpStdin, wire.OpStdinEnd, wire.OpStdoutTaken, wire.OpStderrTaken:
-		if r := k.find(f.ID); r != nil { // or it has just ended
+		if r := k.find(f.ID); r != nil { // unless it has just ended
 			return r.handle(f)
 		}
 		return nil
@@ -151,7 +150,7 @@ func (k *clientConn) find(id uint64) *foregroundCommand {
 	return k.runs[id]
 }
 
-// giveUp ends what the client does not want any more.
+// giveUp cancels a request.
 func (k *clientConn) giveUp(id uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -179,7 +178,6 @@ func (r *foregroundCommand) handle(f wire.Frame) error {
 	return nil
 }
 
-// cancel ends the command.
 func (r *foregroundCommand) cancel() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,7 +187,7 @@ func (r *foregroundCommand) cancel() {
 	}
 }
 
-// exec starts a command in the foreground.
+// exec starts a foreground command.
 func (k *clientConn) exec(f wire.Frame) error {
 	o, err := wire.ReadCommand(f.Words, f.N)
 	if errors.Is(err, wire.ErrFrame) {
@@ -215,7 +213,7 @@ func (k *clientConn) exec(f wire.Frame) error {
 	return nil
 }
 
-// register makes a command known. It refuses one whose id is in use.
+// register registers a command. It refuses an ID that is in use.
 func (k *clientConn) register(r *foregroundCommand) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -226,12 +224,11 @@ func (k *clientConn) register(r *foregroundCommand) bool {
 	return true
 }
 
-// taken tells whether an id is in use, or none. The link is locked.
+// taken reports whether an ID is invalid or in use. The caller holds the lock.
 func (k *clientConn) taken(id uint64) bool {
 	return id == 0 || k.runs[id] != nil || k.calls[id] != nil
 }
 
-// run runs a command to its end.
 func (k *clientConn) run(r *foregroundCommand) {
 	last := k.execute(r)
 	k.mu.Lock()
@@ -241,7 +238,7 @@ func (k *clientConn) run(r *foregroundCommand) {
 	k.send(last)
 }
 
-// execute runs a command and returns what to say at the end.
+// execute runs a command and returns its final frame.
 func (k *clientConn) execute(r *foregroundCommand) wire.Frame {
 	p, err := k.s.exec.launch(r.order)
 	if err != nil {
@@ -263,7 +260,7 @@ func exited(id uint64, e wire.Ending) wire.Frame {
 	return wire.Frame{Op: wire.OpExited, ID: id, Words: [][]byte{wire.JSON(e)}}
 }
 
-// startFailure says why a command did not start: as shells do where they would.
+// startFailure reports why a command did not start, as a shell would.
 func (k *clientConn) startFailure(r *foregroundCommand, err error) wire.Frame {
 	var like *startError
 	if !errors.As(err, &like) {

@@ -146,7 +146,7 @@ func TestPythonContainer(t *testing.T) {
 	if got != "executor\n/workspace/project\n1000 /workspace/.home\nexecutor\n" {
 		t.Errorf("%q", got)
 	}
-	end := d.do(t, guest.Command{Argv: []string{"python3", "-c", "x = bytearray(300 << 20)"}})
+	end := d.do(t, guest.Command{Script: execArgs, Args: []string{"python3", "-c", "x = bytearray(300 << 20)"}})
 	if !end.OutOfMemory || end.Signal != 9 || end.Note != "killed: out of memory (limit 96 MB)" {
 		t.Errorf("%+v", end)
 	}

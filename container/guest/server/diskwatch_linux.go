@@ -10,16 +10,16 @@ import (
 
 const (
 	lookEvery    = 2 * time.Second  // while commands run
-	measureOnce  = time.Second      // no more often than that for a new command
-	measureAll   = 30 * time.Second // at least that often while commands run, whatever the free space says
-	measureShare = 100              // and more often where it takes no more than this part of the time
+	measureOnce  = time.Second      // minimum interval for a new command
+	measureAll   = 30 * time.Second // maximum interval while commands run
+	measureShare = 100              // measuring may take this fraction of the time
 )
 
-// A diskWatch keeps a directory below a size where the system does not. It adds up all files, which takes time, so it
-// does that when the free space of the disk has become so much less that the limit may be near, and now and then:
-// others may have made room on the same disk meanwhile.
+// A diskWatch limits the size of a directory where the kernel does not. Measuring all files takes time, so it happens
+// when the free space of the disk has decreased so much that the limit may be near, and periodically: others may have
+// freed space on the same disk meanwhile.
 //
-// Somebody who locks a directory hides what is in it. Where that matters, the workspace is a file system of its own,
+// A directory that nobody can read hides its contents. Where that matters, the workspace is a file system of its own,
 // and nothing is watched.
 type diskWatch struct {
 	dir     string
@@ -27,7 +27,7 @@ type diskWatch struct {
 	measure func(ctx context.Context) (int64, error)
 	free    func() int64
 	busy    func() bool // whether commands run
-	over    func()      // called whenever it was found to hold too much
+	over    func()      // called when the directory is too large
 
 	mu    sync.Mutex // guards what follows; held while measuring
 	used  int64
@@ -36,10 +36,10 @@ type diskWatch struct {
 	took  time.Duration
 	deep  bool // it cannot be measured
 	timer *time.Timer
-	set   bool // the timer is
+	set   bool // the timer runs
 }
 
-// keepLooking looks from time to time until nothing runs any more.
+// keepLooking checks periodically until nothing runs.
 func (w *diskWatch) keepLooking() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *diskWatch) tick() {
 	}
 }
 
-// full tells, for a command that is about to start, whether it may write.
+// full reports whether a new command must not write.
 func (w *diskWatch) full() bool {
 	if w == nil {
 		return false
@@ -85,13 +85,12 @@ func (w *diskWatch) full() bool {
 
 func (w *diskWatch) tooMuch() bool { return w.deep || w.used > w.limit }
 
-// suspicious tells whether so much of the disk was used up since the last time
-// that it may have been here, and matters.
+// suspicious reports whether the free space has decreased so much that the limit may be near.
 func (w *diskWatch) suspicious() bool {
 	return w.at.IsZero() || w.left-w.free() > max(w.limit-w.used, 0)/8
 }
 
-// look measures.
+// look measures the directory.
 func (w *diskWatch) look() {
 	left, began := w.free(), time.Now()
 	used, err := w.measure(context.Background())
@@ -99,14 +98,13 @@ func (w *diskWatch) look() {
 	w.took = w.at.Sub(began)
 }
 
-// last is what was measured last.
 func (w *diskWatch) last() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.used
 }
 
-// fullNote says what the user of the commands can do.
+// fullNote is the message when the disk is full.
 func (w *diskWatch) fullNote() string {
 	return "the disk limit of " + usage.Bytes(w.limit) + " is reached: delete something in " + w.dir
 }

@@ -12,20 +12,19 @@ import (
 	"hako/run/fault"
 )
 
-// undoMemory is how much the guest, which is to stay small, keeps for undoing.
+// undoMemory limits the undo history: the guest must stay small.
 const undoMemory = 4 << 20
 
-// A editorServer answers calls of the text editor for the user of the commands.
+// An editorServer runs the text editor as the user of the commands.
 type editorServer struct {
-	root string // what the editor sees
-	dir  string // what relative paths begin with
+	root string // directory that the editor sees
+	dir  string // base of relative paths
 
 	mu     sync.Mutex
 	editor *editor.Editor // nil before the first call
 }
 
-// open opens the root. It is called, as is what it returns, in the place of the
-// user, on the goroutine that has that place.
+// open opens the root. It and the editor must be used on the goroutine that acts as the user.
 func (s *editorServer) open() (*editor.Editor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +40,7 @@ func (s *editorServer) open() (*editor.Editor, error) {
 	return s.editor, nil
 }
 
-// answer makes one call. A reason not to write refuses all but views.
+// answer makes one call. A reason in readOnly refuses everything but view.
 func (s *editorServer) answer(ctx context.Context, raw []byte, readOnly string) (editor.Result, error) {
 	e, err := s.open()
 	if err != nil {
@@ -49,7 +48,7 @@ func (s *editorServer) answer(ctx context.Context, raw []byte, readOnly string) 
 	}
 	var call editor.Call
 	if call.UnmarshalJSON(raw) != nil {
-		return e.Answer(ctx, raw), nil // says what is wrong with it
+		return e.Answer(ctx, raw), nil // reports what is wrong with it
 	}
 	if readOnly != "" && call.Command != "view" {
 		return editor.Result{Error: readOnly}, nil
@@ -60,7 +59,6 @@ func (s *editorServer) answer(ctx context.Context, raw []byte, readOnly string) 
 	return e.Do(ctx, call), nil
 }
 
-// edit passes a call on to the editor.
 func (s *server) edit(ctx context.Context, call []byte) (result []byte, err error) {
 	readOnly := ""
 	if disk := s.exec.running.disk; disk.full() {

@@ -28,7 +28,7 @@ func TestGarbage(t *testing.T) {
 		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 	}
 	after := func(f wire.Frame) []byte { return f.AppendTo(bytes.Clone(hello)) }
-	twice := guest.Command{Argv: []string{"sleep", "600"}}.Request().Frame(wire.OpExec, 1).AppendTo(nil)
+	twice := guest.Command{Script: execArgs, Args: []string{"sleep", "600"}}.Request().Frame(wire.OpExec, 1).AppendTo(nil)
 	noise := make([]byte, 4096)
 	for i := range noise {
 		noise[i] = byte(rand.Uint32())
@@ -279,7 +279,7 @@ func TestOtherUser(t *testing.T) {
 			t.Errorf("%s: %+v", script, got)
 		}
 	}
-	got := d.do(t, guest.Command{Argv: []string{"own"}, Env: []string{"PATH=" + d.opts.Dir + "/bin:/usr/bin:/bin"}})
+	got := d.do(t, guest.Command{Script: execArgs, Args: []string{"own"}, Env: []string{"PATH=" + d.opts.Dir + "/bin:/usr/bin:/bin"}})
 	if got.out != "own\n" {
 		t.Errorf("%+v", got)
 	}
@@ -353,7 +353,7 @@ func TestFewCapabilities(t *testing.T) {
 	if got := d.sh(t, "id -u; pwd; printf '#!/bin/sh\necho own' >own; chmod 700 own; head -c 100000 /dev/zero >file"); got != "12345\n"+work+"\n" {
 		t.Errorf("%q", got)
 	}
-	if got := d.do(t, guest.Command{Argv: []string{"own"}, Env: []string{"PATH=" + work}}); got.out != "own\n" {
+	if got := d.do(t, guest.Command{Script: execArgs, Args: []string{"own"}, Env: []string{"PATH=" + work}}); got.out != "own\n" {
 		t.Errorf("%+v", got)
 	}
 	if s, err := d.Stats(t.Context(), true); err != nil || s.Disk < 100_000 {

@@ -7,7 +7,7 @@ import (
 	"hako/container/guest/wire"
 )
 
-// pump passes what a command prints on to the client, as fast as it is taken.
+// pump sends the output of a command to the client, as fast as it is read.
 func (k *clientConn) pump(r *foregroundCommand, op byte, from *os.File, room *wire.Window) *outputPump {
 	words := make([][]byte, 1)
 	return &outputPump{from: from, room: room, large: k.s.exec.large, pass: func(p []byte) {
@@ -16,7 +16,7 @@ func (k *clientConn) pump(r *foregroundCommand, op byte, from *os.File, room *wi
 	}}
 }
 
-// feed gives a command its input, as fast as it is read.
+// feed writes the input of a command, as fast as it is read.
 func (k *clientConn) feed(r *foregroundCommand, p *procgroup.Process) {
 	taken := 0
 	for {
@@ -26,7 +26,7 @@ func (k *clientConn) feed(r *foregroundCommand, p *procgroup.Process) {
 			return
 		}
 		n, err := p.Stdin.Write(f.Word(0))
-		if err != nil { // it does not read; that is its right
+		if err != nil { // the command does not read
 			r.stdin.Close(err)
 			p.Stdin.Close()
 			k.send(wire.Frame{Op: wire.OpStdinShut, ID: r.id})

@@ -170,6 +170,9 @@ func do(ctx context.Context, c *guest.Client, cmd guest.Command) outcome {
 	return outcome{res, out.String(), errs.String(), err}
 }
 
+// execArgs is a script that becomes the program in its arguments.
+const execArgs = `exec "$@"`
+
 // sh runs a script that must end well and returns what it printed.
 func (d *den) sh(t testing.TB, script string) string {
 	t.Helper()

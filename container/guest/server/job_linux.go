@@ -14,41 +14,41 @@ import (
 	"hako/run/fault"
 )
 
-// A job is one command in the background.
+// A job is a background command.
 type job struct {
 	handle  run.JobHandle
 	command string
 	process *runningCommand
 	began   time.Time
-	log     *joblog.Log   // both streams as they came
+	log     *joblog.Log   // both streams interleaved
 	stop    chan struct{} // closed to end it
 	ended   chan struct{} // closed at the end
 
 	mu    sync.Mutex // guards what follows
-	asked bool       // to be killed
+	asked bool       // it was killed on request
 	how   wire.Ending
 	at    time.Time // when it ended
 }
 
-// A jobTable keeps the jobs.
+// A jobTable holds the jobs.
 type jobTable struct {
 	exec   execContext
 	dir    string
 	keep   int
 	limit  int64
-	writes semaphore // of output
+	writes semaphore // limits concurrent writes
 
 	mu   sync.Mutex
-	jobs []*job // as they were started
+	jobs []*job // in the order of their start
 }
 
-// start runs a command in the background; done is called when it has ended.
+// start starts a job; done is called when it has ended.
 func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 	p, err := d.exec.launch(o)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{command: o.Text(), process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
+	j := &job{command: o.Script, process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
 		log: &joblog.Log{Dir: d.dir, Limit: d.limit}}
 	d.mu.Lock()
 	j.handle = d.newHandle()
@@ -62,8 +62,7 @@ func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 	return j, nil
 }
 
-// newHandle makes a name that no other job has, nor had: the guest may have been
-// started again while somebody still remembers one.
+// newHandle returns a random handle, which is unique even if the guest was restarted.
 func (d *jobTable) newHandle() run.JobHandle {
 	for {
 		h := run.JobHandle(fmt.Sprintf("job-%08x", rand.Uint32()))
@@ -99,7 +98,6 @@ func (j *job) over() bool {
 	}
 }
 
-// kill asks the job to end.
 func (j *job) kill() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -109,7 +107,7 @@ func (j *job) kill() {
 	}
 }
 
-// report is how the job is now.
+// report returns the status of the job.
 func (j *job) report() run.Job {
 	r := run.Job{Handle: j.handle, Command: j.command, Pid: j.process.Pid, State: run.JobRunning, Began: j.began}
 	total, kept, why := j.log.Count()
@@ -129,7 +127,7 @@ func (j *job) report() run.Job {
 	return r
 }
 
-// outcome names how the job ended.
+// outcome returns the final state of the job.
 func (j *job) outcome() run.JobState {
 	switch {
 	case j.how.TimedOut:
@@ -142,7 +140,6 @@ func (j *job) outcome() run.JobState {
 	return run.JobFailed
 }
 
-// find returns a job by its handle.
 func (d *jobTable) find(h run.JobHandle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -162,7 +159,6 @@ func (d *jobTable) list() []*job {
 	return slices.Clone(d.jobs)
 }
 
-// wait returns when the job has ended.
 func (j *job) wait(ctx context.Context) (run.Job, error) {
 	select {
 	case <-j.ended:
@@ -172,7 +168,7 @@ func (j *job) wait(ctx context.Context) (run.Job, error) {
 	}
 }
 
-// forget gives up the oldest jobs that have ended, if there are too many or they hold too much.
+// forget drops the oldest ended jobs beyond the limits of number and bytes.
 func (d *jobTable) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -79,7 +79,7 @@ func TestJobEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	again, err := d.Start(t.Context(), guest.Command{Argv: []string{"sleep", "600"}})
+	again, err := d.Start(t.Context(), guest.Command{Script: "sleep 600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,6 @@ func TestBadJobCalls(t *testing.T) {
 			fault.Invalid},
 		"limit": {func() error { _, err := d.Output(t.Context(), j.Handle, 0, 1<<30); return err },
 			fault.Invalid},
-		"not found": {func() error { _, err := d.Start(t.Context(), guest.Command{Argv: []string{"no-such"}}); return err },
-			fault.NotFound},
 		"directory": {func() error { _, err := d.Start(t.Context(), guest.Command{Dir: "/no/such"}); return err },
 			fault.NotFound},
 		"with stream": {func() error { _, err := d.Start(t.Context(), guest.Command{Stdout: full{}}); return err },
@@ -179,7 +177,7 @@ func TestStats(t *testing.T) {
 	if err != nil || s.Disk < 1000000 || s.Disk > 1100000 || s.Processes != 0 || s.Guest.Links != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := d.Start(t.Context(), guest.Command{Argv: []string{"sleep", "600"}}); err != nil {
+	if _, err := d.Start(t.Context(), guest.Command{Script: execArgs, Args: []string{"sleep", "600"}}); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := d.Stats(t.Context(), false); err != nil || s.Processes != 1 || s.Running != 1 || s.Disk != 0 {

@@ -23,19 +23,19 @@ type launcher interface {
 	Start(procgroup.Program) (*procgroup.Process, error)
 }
 
-// A execContext is where commands run and with what.
+// An execContext is the environment of commands.
 type execContext struct {
-	uid, gid int // whom commands run as; zero means whom we run as
+	uid, gid int // user and group ID of commands; zero means our own
 	dir      string
-	within   string   // what commands must be started in or below; empty means anywhere
-	env      []string // what every command has
+	within   string   // commands must start in or below it; empty means anywhere
+	env      []string // of every command
 	launcher launcher
 	running  *runningCommands
 	large    *buffers
-	starts   semaphore // of commands
+	starts   semaphore // limits concurrent starts
 }
 
-// newExecContext looks at the container that the guest finds itself in.
+// newExecContext inspects the container that the guest runs in.
 func newExecContext(o guest.Options, with launcher) execContext {
 	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, launcher: with, env: os.Environ(),
 		running: newRunningCommands(usage.Groups), large: newBuffers(), starts: make(semaphore, maxConcurrent)}
@@ -57,7 +57,7 @@ func newExecContext(o guest.Options, with launcher) execContext {
 	return s
 }
 
-// userOf looks a user up. It reads the file itself: package os/user would be another way to ask, and a heavier one.
+// userOf looks a user up in /etc/passwd. Package os/user would be larger.
 func userOf(uid int) (user, home string) {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil || uid == 0 {
@@ -71,7 +71,7 @@ func userOf(uid int) (user, home string) {
 	return "", ""
 }
 
-// resolved follows the links of a path, as far as it is there.
+// resolved resolves links of an existing path.
 func resolved(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -79,7 +79,6 @@ func resolved(dir string) string {
 	return dir
 }
 
-// launch starts a command.
 func (s execContext) launch(o wire.CommandRequest) (*runningCommand, error) {
 	defer s.starts.take()()
 	cmd := s.running.begin()
@@ -98,17 +97,9 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 		return nil, err
 	}
 	env := merged(s.env, append([]string{"PWD=" + dir}, o.Env...))
-	p := procgroup.Program{Dir: dir, Env: env, Stdin: o.Stdin}
-	if o.IsScript {
-		p.Path = shell()
-		p.Argv = append([]string{path.Base(p.Path), "-c", o.Script, path.Base(p.Path)}, o.Words...)
-	} else {
-		found, err := s.find(o.Words[0], value(env, "PATH"))
-		if err != nil {
-			return nil, err
-		}
-		p.Path, p.Argv = found, o.Words
-	}
+	p := procgroup.Program{Path: shell(), Dir: dir, Env: env, Stdin: o.Stdin}
+	name := filepath.Base(p.Path)
+	p.Argv = append([]string{name, "-c", o.Script, name}, o.Args...)
 	run := p
 	if seal {
 		run = sealed(p)
@@ -120,18 +111,18 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 	return c, nil
 }
 
-// shell is the best one there is. Containers get new programs as they go, so it is looked for every time.
+// shell returns the shell for scripts. It is looked up every time, because programs can be installed.
 func shell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash"} {
-		if program, _ := isProgram(name); program {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 			return name
 		}
 	}
 	return "/bin/sh"
 }
 
-// enter finds the directory to start a command in. Links are followed first, so that none leads out of where commands
-// may be, and in the place of the user: what root is told about is not for everybody.
+// enter finds the working directory of a command. Links are resolved first, so that none leads out of the workspace,
+// and as the user: root's view is not for everybody.
 func (s execContext) enter(asked string) (dir string, err error) {
 	dir = asked
 	if !path.IsAbs(dir) {
@@ -162,7 +153,7 @@ func isBelow(dir, root string) bool {
 	return dir == root || root == "/" || strings.HasPrefix(path.Clean(dir), root+"/")
 }
 
-// checkDir tells whether commands can be started in a directory; err is what is known about it already.
+// checkDir reports whether commands can start in a directory; err is the result of an earlier check.
 func checkDir(dir, asked string, err error) error {
 	var info fs.FileInfo
 	if err == nil {
@@ -176,10 +167,10 @@ func checkDir(dir, asked string, err error) error {
 		return &fault.Error{Kind: fault.NotFound, Op: "run command in", Subject: cmp.Or(asked, dir),
 			Why: "there is no such directory", Hint: "make it first, or name another"}
 	}
-	return nil // the system will say, as it sees it for the user of the command
+	return nil // the system reports it as the user of the command
 }
 
-// A startError says why a command did not start, the way shells do: by a status and a line.
+// A startError reports why a command did not start, as shells do: by a status and a line.
 type startError struct {
 	status int
 	text   string
@@ -187,52 +178,7 @@ type startError struct {
 
 func (e *startError) Error() string { return e.text }
 
-// find looks a program up. Root without its privileges cannot look everywhere
-// where the user of the command can, so it looks again in the user's place.
-func (s execContext) find(name, list string) (found string, err error) {
-	found, err = lookUp(name, list)
-	if err == nil || s.uid == 0 {
-		return found, err
-	}
-	if denied := procgroup.As(s.uid, s.gid, func() { found, err = lookUp(name, list) }); denied != nil {
-		return "", denied
-	}
-	return found, err
-}
-
-// lookUp finds a program, as shells do. A path that is relative goes by the directory of the command.
-func lookUp(name, list string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	closed := false
-	for _, dir := range strings.Split(list, ":") {
-		if !path.IsAbs(dir) {
-			continue // would find what lies in the directory of the command
-		}
-		file := path.Join(dir, name)
-		program, there := isProgram(file)
-		if program {
-			return file, nil
-		}
-		closed = closed || there
-	}
-	if closed {
-		return "", &startError{126, name + ": permission denied"}
-	}
-	return "", &startError{127, name + ": command not found"}
-}
-
-// isProgram tells whether a file is one, and whether there is a file at all.
-func isProgram(file string) (program, there bool) {
-	info, err := os.Stat(file)
-	if err != nil || info.IsDir() {
-		return false, false
-	}
-	return info.Mode()&0o111 != 0, true
-}
-
-// notStarted explains what the system said.
+// notStarted explains an error of the system.
 func notStarted(p procgroup.Program, err error) error {
 	name := p.Argv[0]
 	var f *fault.Error
@@ -262,7 +208,7 @@ func sealed(p procgroup.Program) procgroup.Program {
 	return p
 }
 
-// merged returns pairs with more added; of the same name the last one counts.
+// merged returns pairs with more added; the last one of the same name wins.
 func merged(pairs, more []string) []string {
 	last := make(map[string]int, len(pairs)+len(more))
 	list := make([]string, 0, len(pairs)+len(more))
@@ -279,7 +225,7 @@ func merged(pairs, more []string) []string {
 	return list
 }
 
-// name is that of a variable; empty if the pair has none.
+// name returns the name of a variable; empty if the pair is invalid.
 func name(pair string) string {
 	name, _, is := strings.Cut(pair, "=")
 	if !is {

@@ -20,8 +20,8 @@ import (
 	"hako/run/fault"
 )
 
-// Main is called first by every program that serves as a guest, with the name
-// and the words it was called by. If the name is [guest.Name], it never returns.
+// Main must be called first by every program that serves as a guest, with its name and arguments. If the name is
+// [guest.Name], it never returns.
 func Main(called string, args []string) {
 	if filepath.Base(called) != guest.Name {
 		return
@@ -40,7 +40,6 @@ func Main(called string, args []string) {
 	os.Exit(0)
 }
 
-// serve is a guest's life.
 func serve(o guest.Options) error {
 	reserveThreads(spareThreads)
 	harden()
@@ -81,24 +80,24 @@ func serve(o guest.Options) error {
 	return nil
 }
 
-// memoryAim is above what a guest needs and below what it may take.
+// memoryAim is above what a guest needs and below its limit.
 const memoryAim = 12 << 20
 
-// harden keeps others from looking into the guest, and what it starts from
-// getting more rights than it has. Containers are made so that both hold anyway.
+// harden prevents others from inspecting the guest, and its children from gaining rights. Containers already enforce
+// both.
 func harden() {
-	debug.SetGCPercent(50) // little memory rather than few collections
+	debug.SetGCPercent(50) // less memory rather than fewer collections
 	debug.SetMemoryLimit(memoryAim)
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // what we were left with is not for commands
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // inherited files are not for commands
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	_, _, _ = syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
-// An owner is whom the directory of the sockets belongs to: hako outside may be somebody else than root, and root
-// without privileges cannot even look into his directory.
+// An owner is the owner of the sockets' directory: hako outside may not be root, and root without privileges cannot
+// enter its directory.
 type owner struct{ uid, gid int }
 
-// ownerOf finds out whom the directory of the socket belongs to, if nobody said.
+// ownerOf returns the owner, by default that of the socket's directory.
 func ownerOf(o guest.Options) (owner, error) {
 	if o.Owner != 0 {
 		return owner{o.Owner, cmp.Or(o.OwnerGroup, o.Owner)}, nil
@@ -107,7 +106,7 @@ func ownerOf(o guest.Options) (owner, error) {
 	if err := unix.Stat(filepath.Dir(o.Socket), &st); err != nil {
 		return owner{}, noSocket(o.Socket, err)
 	}
-	if o.UID != 0 && int(st.Uid) == o.UID { // they could put a socket of their own in its place
+	if o.UID != 0 && int(st.Uid) == o.UID { // they could replace the socket by their own
 		return owner{}, &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: o.Socket,
 			Why:  "commands would run as the owner of its directory, user " + strconv.Itoa(o.UID),
 			Hint: "run them as another user"}
@@ -115,7 +114,7 @@ func ownerOf(o guest.Options) (owner, error) {
 	return owner{int(st.Uid), int(st.Gid)}, nil
 }
 
-// listen makes the socket in the owner's place.
+// listen creates the socket as the owner.
 func (w owner) listen(socket string) (l *net.UnixListener, err error) {
 	denied := procgroup.As(w.uid, w.gid, func() { l, err = bind(socket) })
 	if denied != nil {
@@ -129,9 +128,9 @@ func (w owner) listen(socket string) (l *net.UnixListener, err error) {
 
 func bind(socket string) (*net.UnixListener, error) {
 	if info, err := os.Lstat(socket); err == nil && info.Mode().Type() == fs.ModeSocket {
-		_ = os.Remove(socket) // of a guest that was here before
+		_ = os.Remove(socket) // of an earlier guest
 	}
-	defer unix.Umask(unix.Umask(0o177)) // from the first moment on nobody else may connect
+	defer unix.Umask(unix.Umask(0o177)) // nobody else may connect, from the first moment
 	return net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 }
 
@@ -140,8 +139,8 @@ func noSocket(socket string, err error) error {
 		Hint: "the directory must exist and belong to who starts the guest"}
 }
 
-// trusted refuses callers that the guest must not listen to. The first process of a container sees those outside
-// without a number; whoever has one is inside, and is a command that wants more than it was given.
+// trusted refuses untrusted peers. For process 1 of a container, peers outside have no PID; a peer with a PID is a
+// command inside that wants more rights.
 func trusted(conn net.Conn) error {
 	var peer *unix.Ucred
 	raw, err := conn.(*net.UnixConn).SyscallConn()
@@ -152,7 +151,7 @@ func trusted(conn net.Conn) error {
 		}
 	}
 	if err != nil {
-		return untrustedPeer("who it is cannot be told")
+		return untrustedPeer("the peer cannot be identified")
 	}
 	if os.Getpid() == 1 && peer.Pid != 0 {
 		return untrustedPeer("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")

@@ -10,7 +10,7 @@ import (
 	"hako/container/guest"
 )
 
-// Main refuses to be one: it works inside Linux containers only.
+// Main refuses to be a guest, which works inside Linux containers only.
 func Main(called string, _ []string) {
 	if filepath.Base(called) != guest.Name {
 		return

@@ -12,38 +12,36 @@ import (
 )
 
 const (
-	// patience is what a command gets to end by itself when it must.
+	// patience is how long a command gets to end by itself.
 	patience = 200 * time.Millisecond
-	// drained is how long after the end of a command those that it left behind may still add to its output.
+	// drained is how long after the end of a command its leftovers may still add output.
 	drained = 100 * time.Millisecond
-	// secondLook is how long after the end of a command that had to be ended we
-	// see whether it has got away from us after all.
+	// secondLook is when leftovers of a killed command are checked again.
 	secondLook = time.Second
 )
 
-// A outputPump passes on what a program prints on one stream.
+// An outputPump forwards the output of one stream.
 type outputPump struct {
 	from  *os.File
-	room  *wire.Window   // how much may be passed on; nil means everything
-	pass  func(p []byte) // is done with p when it returns
-	large *buffers       // to borrow from; nil means none
-	more  bool           // there was as much as could be read the last time
+	room  *wire.Window   // flow control; nil means none
+	pass  func(p []byte) // must not retain p
+	large *buffers       // nil means none
+	more  bool           // the last read filled the buffer
 }
 
 // ownBuffer is small, because most commands wait most of the time.
 const ownBuffer = 2 << 10
 
-// buffers are large ones, for taps that have much to pass on right now. There are only a few: whoever gets none makes
-// do with its own, so that nobody waits for one that is held by somebody whose client has stopped listening.
+// buffers are a few large buffers for pumps with much output. A pump that gets none uses its own, so that nobody
+// waits for one that a stalled client holds.
 type buffers struct{ free chan []byte }
 
-// fewBuffers is how many there are.
 const fewBuffers = 16
 
 func newBuffers() *buffers {
 	b := &buffers{free: make(chan []byte, fewBuffers)}
 	for range fewBuffers {
-		b.free <- nil // made when it is needed
+		b.free <- nil // allocated on first use
 	}
 	return b
 }
@@ -61,10 +59,10 @@ func (b *buffers) lend() []byte {
 	}
 }
 
-// run passes on until nobody can print any more, or, after [pump.last], until what the program printed is through.
+// run forwards until the end of the stream or, after last, until the output of the program itself is forwarded.
 func (t *outputPump) run() {
 	own := make([]byte, ownBuffer)
-	owed := -1 // bytes to pass on before it is over; less than zero means all that come
+	owed := -1 // remaining bytes to forward; negative means unlimited
 	for owed != 0 {
 		got, err := t.once(own, owed)
 		if owed > 0 {
@@ -86,11 +84,11 @@ func (t *outputPump) run() {
 	go discard(t.from)
 }
 
-// errUnwanted says that nobody wants the output any more.
+// errUnwanted means that nobody wants the output.
 var errUnwanted = errors.New("nobody wants it")
 
-// once passes on one piece. A large buffer is borrowed only if there is enough to
-// fill it and room to pass it on: it is never held while waiting for either.
+// once forwards one piece. A large buffer is borrowed only if there is enough data to fill it and room to forward it,
+// so it is never held while waiting.
 func (t *outputPump) once(own []byte, owed int) (int, error) {
 	most := len(own)
 	if t.large != nil && t.more && procgroup.Pending(t.from) > most {
@@ -118,7 +116,7 @@ func (t *outputPump) once(own []byte, owed int) (int, error) {
 	return got, err
 }
 
-// want returns how many bytes to read, zero when nobody wants them any more.
+// want returns how many bytes to read; zero means that nobody wants them.
 func (t *outputPump) want(n, owed int) int {
 	if owed > 0 {
 		n = min(n, owed)
@@ -129,19 +127,18 @@ func (t *outputPump) want(n, owed int) int {
 	return n
 }
 
-// last says that the program has ended.
+// last is called when the program has ended.
 func (t *outputPump) last() { t.from.SetReadDeadline(time.Now().Add(drained)) }
 
-// discard reads what nobody wants: a server that was left behind must not break,
-// or stand still, because it still prints.
+// discard reads unwanted output: a leftover server must not block or break because of its output.
 func discard(f *os.File) {
 	f.SetReadDeadline(time.Time{})
 	_, _ = io.Copy(io.Discard, f)
 	f.Close()
 }
 
-// supervise runs a program to its end and the end of its output. It is ended
-// early when its time runs out, which is reported, or when stop is closed.
+// supervise runs a program to its end and the end of its output. It ends it on timeout, which it reports, or when
+// stop is closed.
 func supervise(p *procgroup.Process, timeout time.Duration, stop <-chan struct{}, taps ...*outputPump) (timedOut bool) {
 	var draining sync.WaitGroup
 	for _, t := range taps {
@@ -155,8 +152,8 @@ func supervise(p *procgroup.Process, timeout time.Duration, stop <-chan struct{}
 	return timedOut
 }
 
-// await waits for the end of a program or brings it about. What a program leaves behind that ended by itself gets the
-// rest of its time; one that was ended leaves nothing.
+// await waits for the end of a program or ends it. Leftovers of a program that ended by itself get the rest of its
+// time; those of a killed one are killed.
 func await(p *procgroup.Process, timeout time.Duration, stop <-chan struct{}) (timedOut bool) {
 	var late <-chan time.Time
 	var until time.Time

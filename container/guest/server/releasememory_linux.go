@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory gives back memory: what is free, and pages of our own binary. All of hako was set up before it became
-// a guest, and most of it is never needed here; what is comes back from the file by itself.
+// releaseMemory returns free memory, and pages of our own binary, to the system. The whole of hako was loaded before
+// it became a guest, and most of it is never used; the kernel reloads pages on demand.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	binary, err := os.Readlink("/proc/self/exe")
@@ -26,15 +26,13 @@ func releaseMemory() {
 	}
 }
 
-// An memoryArea is a piece of our memory.
 type memoryArea struct{ begin, size uintptr }
 
-// unmodifiedAreas reads the text of /proc/self/smaps. It returns the areas that are exactly what the file has: mapped
-// for reading alone, and without any page of their own. One that a linker wrote to before it was locked has such
-// pages, and would not come back as it was.
+// unmodifiedAreas parses /proc/self/smaps. It returns read-only areas of the binary without private pages: those that
+// a linker modified could not be reloaded.
 func unmodifiedAreas(text, binary string) []memoryArea {
 	var found []memoryArea
-	inside := false // the last area found is the one whose lines we read
+	inside := false // the current area is the last in found
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch {
@@ -50,7 +48,7 @@ func unmodifiedAreas(text, binary string) []memoryArea {
 	return found
 }
 
-// readOnly reads the first line about an area: whether it is of the binary, and for reading alone.
+// readOnly parses the first line of an area, and reports whether it is a read-only part of the binary.
 func readOnly(f []string, binary string) (memoryArea, bool) {
 	if len(f) != 6 || f[5] != binary || f[1] != "r-xp" && f[1] != "r--p" {
 		return memoryArea{}, false

@@ -10,24 +10,23 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A runningCommand is a command that runs, with what is needed to say why it ended.
+// A runningCommand is a command with what is needed to explain its end.
 type runningCommand struct {
 	*procgroup.Process
 	of     *runningCommands
-	kills  int64 // for want of memory, before it began
-	serial int64 // which command it is
+	kills  int64 // out-of-memory kills before it began
+	serial int64 // number of the command
 	alone  bool  // none was running when it began
-	sealed bool  // it cannot write: it was started when the disk was full
-	full   bool  // it was ended because the disk is full; guarded by wards
+	sealed bool  // it cannot write: the disk was full when it started
+	full   bool  // it was killed because the disk is full; guarded by runningCommands.mu
 }
 
-// runningCommands are the commands that run.
 type runningCommands struct {
-	groups string      // where the control groups are
-	kills  usage.Kills // for want of memory
-	disk   *diskWatch  // nil means that nobody has to keep the workspace small
+	groups string      // path of the control groups
+	kills  usage.Kills // out-of-memory kills
+	disk   *diskWatch  // nil means that the workspace is not watched
 
-	mu     sync.Mutex // guards what follows, and ward.full
+	mu     sync.Mutex // guards what follows, and runningCommand.full
 	all    map[*runningCommand]bool
 	serial int64
 }
@@ -47,7 +46,7 @@ func (w *runningCommands) begin() *runningCommand {
 	return cmd
 }
 
-// started has the disk watched while a command runs.
+// started starts watching the disk.
 func (cmd *runningCommand) started(p *procgroup.Process) {
 	cmd.of.mu.Lock()
 	cmd.Process = p
@@ -57,8 +56,8 @@ func (cmd *runningCommand) started(p *procgroup.Process) {
 	}
 }
 
-// leave takes a command out, and tells whether it was ended for want of room and
-// whether it was the only one all the time.
+// leave removes a command, and reports whether it was killed because the disk is full, and whether it was the only
+// command all the time.
 func (cmd *runningCommand) leave() (full, alone bool) {
 	w := cmd.of
 	w.mu.Lock()
@@ -73,7 +72,7 @@ func (w *runningCommands) busy() bool {
 	return len(w.all) > 0
 }
 
-// evict ends what may still write to a disk that is full. What is started from now on may not, and is left alone.
+// evict kills commands that can still write to a full disk. Later ones are sealed.
 func (w *runningCommands) evict() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,11 +84,11 @@ func (w *runningCommands) evict() {
 	}
 }
 
-// overSize is the status of a command that wrote more to a file than it may: 128
-// and the number of the signal for that, which not every system has.
+// overSize is the status of a command that exceeded the file size limit: 128 plus SIGXFSZ, which not every system
+// defines.
 const overSize = 128 + 25
 
-// finish waits for the end of the command itself and says what came of it.
+// finish waits for the command and returns its outcome.
 func (cmd *runningCommand) finish(timedOut bool) wire.Ending {
 	end := cmd.Ending()
 	full, alone := cmd.leave()
@@ -106,8 +105,7 @@ func (cmd *runningCommand) finish(timedOut bool) wire.Ending {
 	return e
 }
 
-// memoryNote words the end of a command that the system took the memory from. The
-// system may have chosen another process of it than the first.
+// memoryNote explains an out-of-memory kill. The kernel may have killed a descendant instead of the command itself.
 func (w *runningCommands) memoryNote(exit int) string {
 	who := "killed"
 	if exit != 128+int(syscall.SIGKILL) {

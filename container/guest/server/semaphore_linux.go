@@ -1,15 +1,14 @@
 package server
 
-// semaphore let only so many do a thing at the same time. Whoever waits in the system for a file or a new process
-// holds a thread, and where commands have taken every place in the container there may be none to be had: a guest
-// that asked for one more would be ended by the runtime, and the container with it. So few do such things at once,
-// and the threads for them are there from the start, see reserve.
+// A semaphore limits concurrent system calls that block a thread, like reading files and starting processes. If
+// commands use up all processes of the container, the runtime cannot create another thread and would crash the guest,
+// and the container with it. So few such calls run at once, and their threads are reserved at the start, see
+// reserveThreads.
 type semaphore chan struct{}
 
-// maxConcurrent is how many of each kind of thing are done at the same time.
 const maxConcurrent = 4
 
-// take waits for a turn and returns what gives it back.
+// take acquires the semaphore and returns a function that releases it.
 func (t semaphore) take() (giveBack func()) {
 	t <- struct{}{}
 	return func() { <-t }

@@ -1,12 +1,10 @@
-// Package server is the guest itself: the first process of a container, which runs commands for clients outside it.
+// Package server is the guest: process 1 of a container, which runs commands for clients outside it.
 //
-// Inside are the socket and who may use it, commands and jobs from their start to their end and the reason for it,
-// the text editor, the way to the proxy outside, and what keeps a workspace within its limit. Deliberately not
-// inside: how both sides talk (package wire), processes and their families (nursery), what the system tells about
-// itself (gauge), and whether something may be run at all.
+// It handles the socket and its access control, commands and jobs, the text editor, the bridge to the proxy outside,
+// and the size limit of the workspace. Not here: the protocol (package wire), process trees (procgroup), and
+// measurements (usage). Policy is checked outside.
 //
-// The one rule to keep: what touches files for a command, or because one asked, does so in the place of the commands'
-// user, see [procs.As].
+// The rule to keep: access to files for a command happens as the user of the commands, see [procgroup.As].
 package server
 
 import (
@@ -26,7 +24,6 @@ import (
 	"hako/run/fault"
 )
 
-// withDefaults puts in what zero stands for.
 func withDefaults(o guest.Options) guest.Options {
 	o.Dir = cmp.Or(o.Dir, "/")
 	o.Running = cmp.Or(o.Running, 512)
@@ -37,22 +34,22 @@ func withDefaults(o guest.Options) guest.Options {
 	return o
 }
 
-// A server answers clients.
+// A server serves clients.
 type server struct {
 	opts    guest.Options
 	exec    execContext
 	jobs    *jobTable
 	editor  *editorServer
 	procs   *procgroup.Group
-	reads   semaphore    // at files, for calls
+	reads   semaphore    // limits concurrent file access of calls
 	running atomic.Int64 // commands and jobs
 	stop    chan struct{}
 	once    sync.Once // for stop
-	quiet   func()    // called when nothing ran for a while; nil means nothing
+	quiet   func()    // called when nothing ran for quietTime; nil means none
 
 	mu         sync.Mutex // guards what follows
 	conns      map[*clientConn]bool
-	quietTimer *time.Timer // for quiet; nil before anything has run
+	quietTimer *time.Timer // nil before the first command
 	ended      bool
 }
 
@@ -66,7 +63,7 @@ func newServer(o guest.Options, n *procgroup.Group, with launcher) *server {
 		jobs:   &jobTable{exec: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(semaphore, maxConcurrent)}}
 }
 
-// admit makes room for one more command.
+// admit reserves a slot for one more command.
 func (s *server) admit() error {
 	if s.running.Add(1) > int64(s.opts.Running) {
 		s.running.Add(-1)
@@ -88,7 +85,7 @@ func (s *server) accept(l net.Listener, trusted func(net.Conn) error) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // most likely no descriptor is free
+		if err != nil { // probably no free descriptor
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -96,7 +93,7 @@ func (s *server) accept(l net.Listener, trusted func(net.Conn) error) {
 	}
 }
 
-// serveConn serves one connection, unless there is a reason not to.
+// serveConn serves one connection, or rejects it.
 func (s *server) serveConn(conn net.Conn, why error) {
 	k := newClientConn(s, conn)
 	if why == nil {
@@ -112,7 +109,7 @@ func (s *server) serveConn(conn net.Conn, why error) {
 	s.leave(k)
 }
 
-// quietTime is how long nothing must have run before the guest makes itself small.
+// quietTime is how long nothing must run before the guest releases memory.
 const quietTime = 500 * time.Millisecond
 
 func (s *server) leave(k *clientConn) {
@@ -122,7 +119,7 @@ func (s *server) leave(k *clientConn) {
 	s.scheduleQuiet()
 }
 
-// scheduleQuiet begins to wait for quiet, if nothing runs.
+// scheduleQuiet schedules quiet, if nothing runs.
 func (s *server) scheduleQuiet() {
 	if s.running.Load() > 0 || s.quiet == nil {
 		return
@@ -157,13 +154,12 @@ func (s *server) join(k *clientConn) error {
 	return nil
 }
 
-// askToStop makes the guest end soon.
 func (s *server) askToStop() { s.once.Do(func() { close(s.stop) }) }
 
-// lastWords is how long clients get to hear how their commands ended.
+// lastWords is how long clients get to receive the outcome of their commands.
 const lastWords = time.Second
 
-// close ends all processes, tells everybody, and hangs up.
+// close ends all processes and closes the connections.
 func (s *server) close() {
 	s.mu.Lock()
 	s.ended = true
@@ -179,7 +175,7 @@ func (s *server) close() {
 	}
 }
 
-// makeSpoolDir makes the directory for outputs, for our eyes only.
+// makeSpoolDir creates a private directory for outputs.
 func makeSpoolDir(dir string) (string, error) {
 	if dir == "" {
 		dir = os.TempDir() + "/" + guest.Name
@@ -197,7 +193,7 @@ func makeSpoolDir(dir string) (string, error) {
 	return made, nil
 }
 
-// cause strips what a failure is about from why it is one.
+// cause strips the path from an error.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

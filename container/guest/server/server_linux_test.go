@@ -39,7 +39,7 @@ func FuzzServer(f *testing.F) {
 		f.Add(wire.Frame{Op: wire.OpCall, ID: 2, Words: [][]byte{[]byte(verb), []byte(`{"handle":"x"}`)}}.AppendTo(
 			hello[:len(hello):len(hello)]))
 	}
-	f.Add(guest.Command{Argv: []string{"x"}}.Request().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(
+	f.Add(guest.Command{Script: execArgs, Args: []string{"x"}}.Request().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(
 		hello[:len(hello):len(hello)]))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -26,9 +26,9 @@ func TestSmall(t *testing.T) {
 	}
 	wg.Wait()
 	for range 300 {
-		d.do(t, guest.Command{Argv: []string{"true"}})
+		d.do(t, guest.Command{Script: execArgs, Args: []string{"true"}})
 	}
-	d.do(t, guest.Command{Argv: []string{"head", "-c", "100000000", "/dev/zero"}, Stdout: io.Discard})
+	d.do(t, guest.Command{Script: execArgs, Args: []string{"head", "-c", "100000000", "/dev/zero"}, Stdout: io.Discard})
 	eventually(t, "the guest is small", func() bool {
 		size := resident(t, d.cmd.Process.Pid)
 		return size > 0 && size <= 15<<10

@@ -12,10 +12,10 @@ import (
 	"hako/run/fault"
 )
 
-// measureTime is less than clients wait for an answer.
+// measureTime is less than the timeout of clients.
 const measureTime = 8 * time.Second
 
-// stats tells what the container uses. With disk the workspace is measured, unless the system knows.
+// stats measures the container. With disk the workspace is measured, unless the system reports its size.
 func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	u := usage.Group(usage.Groups)
 	all, left := s.procs.Count()
@@ -48,11 +48,10 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	return got, nil
 }
 
-// workspace is the directory whose size matters.
+// workspace returns the directory whose size is limited.
 func (s execContext) workspace() string { return cmp.Or(s.within, s.dir) }
 
-// diskUse adds up what lies in the workspace. It looks in the place of the user
-// of the commands, who may have locked root out.
+// diskUse measures the workspace as the user of the commands, who may have locked root out.
 func (s execContext) diskUse(ctx context.Context) (total int64, err error) {
 	denied := procgroup.As(s.uid, s.gid, func() { total, err = usage.Tree(ctx, s.workspace()) })
 	if denied != nil {
@@ -61,8 +60,8 @@ func (s execContext) diskUse(ctx context.Context) (total int64, err error) {
 	return total, err
 }
 
-// watchDisk has the workspace watched if it has a limit that the system does not keep. What commands left behind
-// counts as they do; of what is left behind nobody knows whether it could write, so that all is ended.
+// watchDisk watches the workspace if the system does not enforce its limit. All leftovers of commands are killed when
+// it is full, because it is unknown which of them can write.
 func (s execContext) watchDisk(limit int64, left *procgroup.Group) *diskWatch {
 	dir := s.workspace()
 	if limit == 0 || usage.OwnFileSystem(dir, limit) {

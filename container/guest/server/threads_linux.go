@@ -5,19 +5,17 @@ import (
 	"sync"
 )
 
-// spareThreads is how many a guest keeps: more than it was ever seen to need, with
-// everything that has [turns] being done at once.
+// spareThreads is the number of reserved threads: more than were ever needed with all semaphores in use.
 const spareThreads = 24
 
-// reserveThreads makes threads while there is room for them. The runtime keeps those that
-// have nothing to do, and needs no new ones until all are busy.
+// reserveThreads creates threads while that is possible. The runtime keeps idle threads.
 func reserveThreads(threads int) {
 	var made, gone sync.WaitGroup
 	enough := make(chan struct{})
 	made.Add(threads)
 	for range threads {
 		gone.Go(func() {
-			runtime.LockOSThread() // one for each, as long as all are here
+			runtime.LockOSThread() // one thread for each goroutine
 			defer runtime.UnlockOSThread()
 			made.Done()
 			<-enough

@@ -11,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// prepare makes directories for the user of the commands. A volume may be that user's already, or root's; root cannot
-// give anything away, so it lets the user in and has him make what shall be his.
+// prepare creates directories for the user of the commands. A volume may belong to that user or to root. Root cannot
+// change owners here, so it makes the parent writable and creates them as the user.
 func prepare(uid, gid int, dirs []string) error {
 	for _, dir := range dirs {
 		if err := prepareOne(uid, gid, filepath.Clean(dir)); err != nil {
@@ -48,7 +48,7 @@ func makeAs(uid, gid int, dir string) (err error) {
 	return err
 }
 
-// existing is the deepest directory of a path that is there.
+// existing returns the deepest existing directory of a path.
 func existing(dir string) string {
 	for dir != "/" {
 		if _, err := os.Lstat(dir); err == nil {
@@ -59,7 +59,7 @@ func existing(dir string) string {
 	return dir
 }
 
-// usable tells whether a directory is the user's to write in, or everybody's.
+// usable reports whether the user can write in a directory.
 func usable(dir string, uid int) bool {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {
@@ -68,8 +68,8 @@ func usable(dir string, uid int) bool {
 	return uid == 0 || int(st.Uid) == uid && st.Mode&0o700 == 0o700 || st.Mode&0o007 == 0o007
 }
 
-// letIn lets everybody make files in a directory of ours, and nobody remove those of others. Links are not followed:
-// in a container that is started again a command may have left them there, to have something else opened.
+// letIn makes a directory of ours world-writable and sticky. It does not follow links: in a restarted container a
+// command may have left some.
 func letIn(dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return unix.ELOOP

@@ -11,25 +11,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrDeep says that directories lie too deep in each other to be measured.
+// ErrDeep means that directories are nested too deep.
 var ErrDeep = errors.New("directories are nested too deep to be measured")
 
-// A Space is a file system as the system sees it, in bytes.
+// A Space is the size of a file system in bytes.
 type Space struct{ Size, Used, Free int64 }
 
-// mountRoot reads the text of /proc/self/mountinfo. It tells which part of its
-// file system a directory shows; "" means that nothing is mounted there.
+// mountRoot parses /proc/self/mountinfo. It returns which part of its file system is mounted at a directory; "" means
+// none.
 func mountRoot(text, dir string) string {
 	root := ""
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) > 4 && unescape(f[4]) == dir {
-			root = unescape(f[3]) // of several the last one is on top
+			root = unescape(f[3]) // the last mount is on top
 		}
 	}
 	return root
 }
 
-// unescape undoes what the kernel does to blanks and the like in paths.
+// unescape decodes the octal escapes of paths.
 func unescape(path string) string {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(path[at:], '\\')
@@ -43,17 +43,17 @@ func unescape(path string) string {
 	}
 }
 
-// OwnFileSystem tells whether a directory is the whole of a file system that is no larger than limit: then the system
-// keeps the limit, and nobody else has to. A limit of zero means that any size will do.
+// OwnFileSystem reports whether a directory is a whole file system no larger than limit, so that the kernel enforces
+// it. A limit of zero means any size.
 func OwnFileSystem(dir string, limit int64) bool {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || mountRoot(string(text), dir) != "/" {
 		return false
 	}
-	return limit == 0 || Room(dir).Size <= limit+limit/16 // somebody may have rounded up
+	return limit == 0 || Room(dir).Size <= limit+limit/16 // the size may be rounded up
 }
 
-// Bytes spells a number of bytes for people.
+// Bytes formats a number of bytes.
 func Bytes(n int64) string {
 	for _, unit := range []string{"GB", "MB", "KB"} {
 		size := map[string]int64{"GB": 1 << 30, "MB": 1 << 20, "KB": 1 << 10}[unit]
@@ -64,12 +64,11 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Tree adds up what the files below a directory take on the disk. A file with several names is counted once, in
-// parts: where all its names are in the tree, the parts make a whole. What cannot be looked into is not counted,
-// other file systems are not looked into. The error is that of ctx, or [ErrDeep].
+// Tree returns the disk usage of the files below a directory. Hard links are counted in equal parts. It skips
+// unreadable directories and other file systems. The error is that of ctx, or [ErrDeep].
 //
-// It goes from directory to directory by descriptors and reads names by handfuls: long paths must not hide anything,
-// nor large directories take much memory.
+// It walks by descriptors and reads names in batches: long paths must not hide anything, nor large directories take
+// much memory.
 func Tree(ctx context.Context, dir string) (int64, error) {
 	w := walk{ctx: ctx}
 	var st unix.Stat_t
@@ -82,7 +81,6 @@ func Tree(ctx context.Context, dir string) (int64, error) {
 	return w.total, err
 }
 
-// A walk is on its way through a tree.
 type walk struct {
 	ctx    context.Context
 	device uint64
@@ -111,13 +109,13 @@ func (w *walk) enter(at int, name string, depth int) error {
 				return err
 			}
 		}
-		if err != nil || w.ctx.Err() != nil { // as a rule io.EOF
+		if err != nil || w.ctx.Err() != nil { // usually io.EOF
 			return w.ctx.Err()
 		}
 	}
 }
 
-// count adds one name of a directory, and what is below it.
+// count adds one entry of a directory, and what is below it.
 func (w *walk) count(at int, name string, depth int) error {
 	var st unix.Stat_t
 	if unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Dev != w.device {
@@ -132,7 +130,7 @@ func (w *walk) count(at int, name string, depth int) error {
 	return nil
 }
 
-// Room tells how full the file system of a directory is.
+// Room returns the size of the file system of a directory.
 func Room(dir string) Space {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {

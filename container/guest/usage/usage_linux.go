@@ -1,8 +1,6 @@
-// Package usage reads what a container uses: memory and processor time from the kernel's control groups, disk space
-// from the file system.
+// Package usage measures a container: memory and CPU time from control groups, disk space from the file system.
 //
-// Deliberately not inside: what is done when there is too little, and who is allowed to look. The one rule to keep:
-// what the system does not tell is zero, never a guess and never an error.
+// The rule to keep: what the system does not report is zero, never a guess and never an error.
 package usage
 
 import (
@@ -13,7 +11,7 @@ import (
 	"time"
 )
 
-// Groups is where the control groups of a container are.
+// Groups is the path of the container's control groups.
 const Groups = "/sys/fs/cgroup"
 
 // A Usage is what the kernel counts for a container.
@@ -22,7 +20,7 @@ type Usage struct {
 	CPU                 time.Duration // since the start
 }
 
-// Group reads what the kernel counts, in the layout of control groups version 2 or 1.
+// Group reads the usage from control groups version 2 or 1.
 func Group(root string) Usage {
 	u := Usage{Memory: number(root, "memory.current", "memory/memory.usage_in_bytes"), MemoryLimit: MemoryLimit(root)}
 	u.CPU = time.Duration(number(root, "cpuacct/cpuacct.usage"))
@@ -32,20 +30,20 @@ func Group(root string) Usage {
 	return u
 }
 
-// MemoryLimit is how much memory the container may have.
+// MemoryLimit returns the memory limit of the container.
 func MemoryLimit(root string) int64 {
 	limit := number(root, "memory.max", "memory/memory.limit_in_bytes")
 	if limit >= 1<<62 {
-		return 0 // version 1 has a number for none
+		return 0 // version 1 has a large number for none
 	}
 	return limit
 }
 
-// Kills count how many processes of the container the system has killed for want
-// of memory. The files stay open: they are read before and after every command.
+// Kills counts the out-of-memory kills in the container. Its files stay open: they are read before and after every
+// command.
 type Kills struct{ files []*os.File }
 
-// OpenKills opens the counters that there are.
+// OpenKills opens the existing counters.
 func OpenKills(root string) Kills {
 	var k Kills
 	for _, name := range []string{"memory.events", "memory/memory.oom_control"} {
@@ -56,7 +54,6 @@ func OpenKills(root string) Kills {
 	return k
 }
 
-// Count reads the counters.
 func (k Kills) Count() (total int64) {
 	var text [1 << 10]byte // they are much shorter
 	for _, f := range k.files {
@@ -66,14 +63,14 @@ func (k Kills) Count() (total int64) {
 	return total
 }
 
-// Close closes them.
+// Close closes the files.
 func (k Kills) Close() {
 	for _, f := range k.files {
 		_ = f.Close()
 	}
 }
 
-// number reads the first of the files that there is.
+// number reads the first file that exists.
 func number(root string, names ...string) int64 {
 	for _, name := range names {
 		if text, err := os.ReadFile(filepath.Join(root, name)); err == nil {
@@ -83,7 +80,7 @@ func number(root string, names ...string) int64 {
 	return 0
 }
 
-// entry reads the number behind a key of a file.
+// entry reads the number after a key in a file.
 func entry(root, name, key string) int64 {
 	text, _ := os.ReadFile(filepath.Join(root, name))
 	return valueOf(string(text), key)
@@ -103,7 +100,7 @@ func parse(text string) int64 {
 	return n
 }
 
-// OwnMemory is how much memory this process has in use.
+// OwnMemory returns the resident memory of this process.
 func OwnMemory() int64 {
 	text, _ := os.ReadFile("/proc/self/statm")
 	if f := strings.Fields(string(text)); len(f) > 1 {
@@ -112,8 +109,8 @@ func OwnMemory() int64 {
 	return 0
 }
 
-// OwnFiles is how many files this process has open.
+// OwnFiles returns the number of open files of this process.
 func OwnFiles() int {
 	list, _ := os.ReadDir("/proc/self/fd")
-	return max(len(list)-1, 0) // without the one that it was read by
+	return max(len(list)-1, 0) // without the directory itself
 }

@@ -8,33 +8,32 @@ import (
 	"hako/run/fault"
 )
 
-// An CommandRequest is a command on its way.
+// A CommandRequest is a command as it is sent.
 type CommandRequest struct {
 	Details
 	Dir    string
 	Script string
-	Words  []string // the program and its arguments, or those of the script
+	Args   []string // positional parameters of the script
 	Env    []string
 }
 
-// Details are what an order says besides its words.
+// Details are the fixed fields of a CommandRequest.
 type Details struct {
-	IsScript bool          `json:"script,omitempty"`
-	Stdin    bool          `json:"stdin,omitempty"`
-	Timeout  time.Duration `json:"timeout,omitempty"`
+	Stdin   bool          `json:"stdin,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
-// fixedWords come before those of the command: details, directory, script.
+// fixedWords is the number of words before the arguments: details, directory, script.
 const fixedWords = 3
 
-// Frame packs the order; before are words that come first.
+// Frame encodes the request, after some other words.
 func (o CommandRequest) Frame(op byte, id uint64, before ...string) Frame {
-	f := Frame{Op: op, ID: id, N: uint64(len(o.Words))}
+	f := Frame{Op: op, ID: id, N: uint64(len(o.Args))}
 	for _, w := range before {
 		f.Words = append(f.Words, []byte(w))
 	}
 	f.Words = append(f.Words, JSON(o.Details), []byte(o.Dir), []byte(o.Script))
-	for _, w := range o.Words {
+	for _, w := range o.Args {
 		f.Words = append(f.Words, []byte(w))
 	}
 	for _, w := range o.Env {
@@ -43,7 +42,7 @@ func (o CommandRequest) Frame(op byte, id uint64, before ...string) Frame {
 	return f
 }
 
-// ReadCommand unpacks an order from its words, n of which are the command's.
+// ReadCommand decodes a request from words, n of which are arguments.
 func ReadCommand(words [][]byte, n uint64) (CommandRequest, error) {
 	var o CommandRequest
 	if len(words) < fixedWords || n > uint64(len(words)-fixedWords) || json.Unmarshal(words[0], &o.Details) != nil ||
@@ -53,7 +52,7 @@ func ReadCommand(words [][]byte, n uint64) (CommandRequest, error) {
 	o.Dir, o.Script = string(words[1]), string(words[2])
 	for i, w := range words[fixedWords:] {
 		if i < int(n) {
-			o.Words = append(o.Words, string(w))
+			o.Args = append(o.Args, string(w))
 		} else {
 			o.Env = append(o.Env, string(w))
 		}
@@ -61,12 +60,9 @@ func ReadCommand(words [][]byte, n uint64) (CommandRequest, error) {
 	return o, o.Check()
 }
 
-// Check refuses what the system could only misunderstand.
+// Check refuses an invalid request.
 func (o CommandRequest) Check() error {
-	if !o.IsScript && (len(o.Words) == 0 || o.Words[0] == "") {
-		return Refused("", "there is no command", "name a program, or give a script")
-	}
-	for _, list := range [][]string{{o.Dir, o.Script}, o.Words, o.Env} {
+	for _, list := range [][]string{{o.Dir, o.Script}, o.Args, o.Env} {
 		for _, w := range list {
 			if strings.Contains(w, "\x00") {
 				return Refused("", "a word has a NUL byte in it, which no program can be given",
@@ -82,20 +78,12 @@ func (o CommandRequest) Check() error {
 	return nil
 }
 
-// Refused is the answer to an order that makes no sense.
+// Refused is the error for an invalid request.
 func Refused(subject, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "run command", Subject: subject, Why: why, Hint: hint}
 }
 
-// Text is the command for people to read.
-func (o CommandRequest) Text() string {
-	if o.IsScript {
-		return o.Script
-	}
-	return strings.Join(o.Words, " ")
-}
-
-// Ending is how the guest tells what came of a command.
+// Ending is the outcome of a command as it is sent.
 type Ending struct {
 	Exit     int           `json:"exit"`
 	Signal   int           `json:"signal,omitempty"`

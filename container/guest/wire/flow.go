@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// A Window says how many bytes may still be sent before the other side has taken some.
+// A Window is the number of bytes that may be sent before the receiver acknowledges some.
 type Window struct {
 	mu     sync.Mutex
 	change sync.Cond
@@ -13,15 +13,14 @@ type Window struct {
 	closed bool
 }
 
-// NewWindow returns a window that lets so many bytes through.
+// NewWindow returns a window of that size.
 func NewWindow(size int) *Window {
 	w := &Window{size: size, free: size}
 	w.change.L = &w.mu
 	return w
 }
 
-// Take waits until something may be sent and reserves up to most bytes. It
-// returns zero when nothing will ever be taken again.
+// Take waits for free space and reserves up to most bytes. It returns zero when the window is closed.
 func (w *Window) Take(most int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -36,7 +35,7 @@ func (w *Window) Take(most int) int {
 	return n
 }
 
-// Give adds n bytes, because they were taken or not used after all. It reports whether that can be true.
+// Give returns n bytes to the window. It reports whether that is possible.
 func (w *Window) Give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +47,7 @@ func (w *Window) Give(n int) bool {
 	return true
 }
 
-// Close wakes everybody who waits.
+// Close wakes all waiting calls.
 func (w *Window) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,8 +55,7 @@ func (w *Window) Close() {
 	w.change.Broadcast()
 }
 
-// An Inbox holds the frames about one request until somebody takes them. It
-// never holds more bytes than limit; the sender knows that.
+// An Inbox queues the frames of one request. It never holds more bytes than limit, which the sender knows.
 type Inbox struct {
 	limit int
 
@@ -65,18 +63,17 @@ type Inbox struct {
 	change sync.Cond
 	frames []Frame
 	bytes  int
-	err    error // why nothing will come any more
+	err    error // why no more frames will come
 }
 
-// NewInbox returns an inbox for so many bytes.
 func NewInbox(limit int) *Inbox {
 	b := &Inbox{limit: limit}
 	b.change.L = &b.mu
 	return b
 }
 
-// Put adds a frame, whose words it copies. It reports whether there was room. Many small pieces of a stream become
-// one, so that they do not cost more than they hold.
+// Put adds a copy of a frame. It reports whether there was room. Small pieces of a stream are merged, to limit
+// overhead.
 func (b *Inbox) Put(f Frame) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,14 +95,14 @@ func (b *Inbox) Put(f Frame) bool {
 	return true
 }
 
-// crowded is how many frames wait before two streams are no longer kept in the
-// order in which they came; maxFrames is more than ever wait then.
+// crowded is the number of frames from which the relative order of two streams is given up; maxFrames is never
+// reached then.
 const (
 	crowded   = 1 << 10
 	maxFrames = 2 * crowded
 )
 
-// merge adds a piece of a stream to one that waits already.
+// merge appends a piece of a stream to a queued one.
 func (b *Inbox) merge(f Frame) bool {
 	reach := 1
 	if len(b.frames) > crowded {
@@ -138,7 +135,7 @@ func (b *Inbox) Take() (Frame, error) {
 	return f, nil
 }
 
-// Close lets Take return err once the frames are taken.
+// Close makes Take return err once the queue is empty.
 func (b *Inbox) Close(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,7 @@
-// Package wire is what a guest and its clients say to each other: frames, how
-// far one side may be ahead of the other, greetings, faults and orders.
+// Package wire is the protocol between a guest and its clients: frames, flow control, handshake, errors and commands.
 //
-// Deliberately not inside: who listens, who calls, and what is done about it.
-//
-// The one rule to keep: greeting and error are the same in every version, so that
-// two sides of different ones can still tell each other why they part.
+// The rule to keep: handshake and error are the same in every version, so that two sides of different versions can
+// report why they do not understand each other.
 package wire
 
 import (
@@ -16,65 +13,63 @@ import (
 	"slices"
 )
 
-// What the two sides say to each other. Greeting and error stay as they are in
-// every version, so that a stranger can be told why it is not understood.
+// Operations. Handshake and error are the same in every version.
 const (
-	OpHello = iota + 1 // words: who, what it can do as JSON
-	OpError            // words: a fault as JSON; with the id of what it is about, or zero for the whole connection
+	OpHello = iota + 1 // words: magic, Handshake as JSON
+	OpError            // words: a fault as JSON; ID of the request, or zero for the connection
 
 	// To the guest.
-	OpExec     // n: how many words of the command; words: see order
+	OpExec     // n: number of arguments; words: see CommandRequest
 	OpStdin    // words: bytes
-	OpStdinEnd // there will be no more
-	OpCancel   // nobody wants it any more
-	OpCall     // words: verb, what else it needs
+	OpStdinEnd // end of input
+	OpCancel   // cancels a request
+	OpCall     // words: verb, parameters
 
 	// From the guest.
 	OpStdout     // words: bytes
 	OpStderr     // words: bytes
-	OpExited     // words: the ending as JSON
+	OpExited     // words: Ending as JSON
 	OpAnswer     // words: depends on the verb
-	OpStdinTaken // n: bytes; so many more may be sent
-	OpStdinShut  // the command reads no more
+	OpStdinTaken // n: acknowledged bytes
+	OpStdinShut  // the command does not read any more
 
 	// To the guest again.
-	OpStdoutTaken // n: bytes; so many more may be sent
-	OpStderrTaken // n: bytes
+	OpStdoutTaken // n: acknowledged bytes
+	OpStderrTaken // n: acknowledged bytes
 
-	opEnd // the first that means nothing
+	opEnd // first invalid operation
 )
 
-// How far a sender may be ahead of who takes its bytes, on each stream of each command. What waits is held in memory
-// by who takes it: much outside, little inside.
+// Flow control windows of each stream of each command. The receiver buffers in memory: much outside, little inside.
 const (
 	OutputWindow = 256 << 10
 	StdinWindow  = 64 << 10
 )
 
-// How much one message may hold.
+// Size limits.
 const (
 	MaxChunk    = 32 << 10 // bytes of a stream in one frame
-	MaxGreeting = 4 << 10  // a stranger's frame
+	MaxGreeting = 4 << 10  // of an unknown peer
 	MaxFrame    = 32 << 20 // an edit of a large file
 	maxWords    = 1 << 16
-	KeptBuffer  = 256 << 10 // what a connection holds on to for the next frame
+	KeptBuffer  = 256 << 10 // kept for the next frame
 )
 
-// A Frame is one message: a length of four bytes, what it is, which request it is about, a number, and words. The
-// words are bytes as the system has them and need not be UTF-8.
+// A Frame is one message: a length of four bytes, an operation, the ID of a request, a number, and words. The words
+// are arbitrary bytes.
 type Frame struct {
 	Op    byte
 	ID, N uint64
 	Words [][]byte
 }
 
-// What is wrong with bytes that are no frame.
+// Errors of the codec.
 var (
-	ErrFrame   = errors.New("the message makes no sense")
+	ErrFrame   = errors.New("the message is invalid")
 	ErrTooLong = errors.New("the message is too long")
 )
 
-// AppendTo adds the encoded frame to b.
+// AppendTo appends the encoded frame to b.
 func (f Frame) AppendTo(b []byte) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0, f.Op)
@@ -88,7 +83,7 @@ func (f Frame) AppendTo(b []byte) []byte {
 	return b
 }
 
-// decode reads a frame without its length. Its words lie in b.
+// decode decodes a frame without its length. Its words share memory with b.
 func decode(b []byte) (f Frame, err error) {
 	if len(b) == 0 {
 		return f, ErrFrame
@@ -115,7 +110,7 @@ func decode(b []byte) (f Frame, err error) {
 	return f, nil
 }
 
-// Word returns a word, or nil if there are not so many.
+// Word returns a word, or nil if it does not exist.
 func (f Frame) Word(i int) []byte {
 	if i < len(f.Words) {
 		return f.Words[i]
@@ -123,7 +118,7 @@ func (f Frame) Word(i int) []byte {
 	return nil
 }
 
-// size is how many bytes the words hold.
+// size returns the number of bytes of the words.
 func (f Frame) size() (n int) {
 	for _, w := range f.Words {
 		n += len(w)
@@ -131,7 +126,7 @@ func (f Frame) size() (n int) {
 	return n
 }
 
-// Owned returns the frame with words of its own.
+// Owned returns the frame with a copy of its words.
 func (f Frame) Owned() Frame {
 	words := make([][]byte, len(f.Words))
 	for i, w := range f.Words {
@@ -147,11 +142,11 @@ type Scanner struct {
 	buf []byte
 }
 
-// NewScanner returns one that reads from r, about so many bytes at a time.
+// NewScanner returns a scanner with a buffer of that size.
 func NewScanner(r io.Reader, size int) *Scanner { return &Scanner{in: bufio.NewReaderSize(r, size)} }
 
-// Next reads a frame of at most limit bytes. It is good until the next one is
-// read. Memory is taken as bytes come, not as they are announced.
+// Next reads a frame of at most limit bytes, which is valid until the next call. Memory is allocated as bytes arrive,
+// not as they are announced.
 func (s *Scanner) Next(limit int) (Frame, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -177,11 +172,11 @@ func (s *Scanner) Next(limit int) (Frame, error) {
 	return decode(s.buf)
 }
 
-// JSON encodes what is ours and can be encoded.
+// JSON encodes a value of this package.
 func JSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("guest: " + err.Error()) // a type of this package that is no JSON
+		panic("guest: " + err.Error()) // a type that cannot be encoded
 	}
 	return b
 }

@@ -56,7 +56,7 @@ func TestAnnouncement(t *testing.T) {
 
 func FuzzFrame(f *testing.F) {
 	f.Add(Handshake{Version: 1}.Frame().AppendTo(nil))
-	f.Add(CommandRequest{Words: []string{"a", "b"}, Env: []string{"c=d"}}.Frame(OpExec, 5).AppendTo(nil))
+	f.Add(CommandRequest{Args: []string{"a", "b"}, Env: []string{"c=d"}}.Frame(OpExec, 5).AppendTo(nil))
 	f.Add([]byte{0, 0, 0, 3, 4, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in := NewScanner(bytes.NewReader(b), MaxChunk)

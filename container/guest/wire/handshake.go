@@ -7,31 +7,30 @@ import (
 	"hako/run/fault"
 )
 
-// Version is that of the protocol. Both sides must have the same: hako mounts
-// its own binary into the containers it makes.
+// Version is the version of the protocol. Both sides must have the same: hako mounts its own binary into the
+// containers it makes.
 const Version = 3
 
-// magic is the first word of a greeting.
+// magic is the first word of a handshake.
 const magic = "hako guest"
 
-// A Handshake is how the two sides greet each other.
+// A Handshake is the first message of each side.
 type Handshake struct {
 	Version int `json:"version"`
 }
 
-// Frame packs the greeting.
 func (h Handshake) Frame() Frame {
 	return Frame{Op: OpHello, Words: [][]byte{[]byte(magic), JSON(h)}}
 }
 
-// ReadHandshake reads a greeting and refuses one that is not ours.
+// ReadHandshake decodes a handshake and refuses other protocols and versions.
 func ReadHandshake(f Frame) (Handshake, error) {
 	var h Handshake
 	if f.Op == OpError {
 		return h, FaultFrom(f.Word(0))
 	}
 	if f.Op != OpHello || string(f.Word(0)) != magic || json.Unmarshal(f.Word(1), &h) != nil {
-		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the other side does not speak as hako does",
+		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the peer does not speak the protocol of hako",
 			Hint: "the socket may belong to another program"}
 	}
 	if h.Version != Version {
@@ -42,7 +41,7 @@ func ReadHandshake(f Frame) (Handshake, error) {
 	return h, nil
 }
 
-// wireFault is a fault on its way.
+// wireFault is a fault as it is sent.
 type wireFault struct {
 	Kind    string `json:"kind"`
 	Op      string `json:"op"`
@@ -51,7 +50,7 @@ type wireFault struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// ErrorFrame tells the other side what is wrong.
+// ErrorFrame encodes an error.
 func ErrorFrame(id uint64, err error) Frame {
 	w := wireFault{Kind: fault.KindOf(err).String(), Op: "ask guest", Why: err.Error(), Hint: fault.Hint(err)}
 	if e, ok := err.(*fault.Error); ok {
@@ -70,11 +69,11 @@ func join(why, cause string) string {
 	return why + ": " + cause
 }
 
-// FaultFrom reads what an error frame says.
+// FaultFrom decodes an error.
 func FaultFrom(text []byte) error {
 	var w wireFault
 	if json.Unmarshal(text, &w) != nil || w.Op == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Why: "it refused in a way that makes no sense"}
+		return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Why: "its error message is invalid"}
 	}
 	return &fault.Error{Kind: kindNamed(w.Kind), Op: w.Op, Subject: w.Subject, Why: w.Why, Hint: w.Hint}
 }

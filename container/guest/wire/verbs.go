@@ -1,6 +1,6 @@
 package wire
 
-// The calls that the guest answers.
+// Calls of the guest.
 const (
 	CallPing     = "ping"
 	CallStats    = "stats"
@@ -14,7 +14,7 @@ const (
 	CallOutput   = "job.output"
 )
 
-// Parameters are what calls need.
+// Parameters are the parameters of calls.
 type Parameters struct {
 	Handle string `json:"handle,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
