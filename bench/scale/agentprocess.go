@@ -206,7 +206,8 @@ func (h *agentProcess) look(ctx context.Context) (err error) {
 }
 
 func (h *agentProcess) worker() *dispatch.Worker {
-	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.client, Parallel: h.Parallel, MaxAttempts: 20, Observe: h.observe,
+	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.client, Parallel: h.Parallel, MaxAttempts: 20,
+		Observe: h.observe,
 		Coordinator: &coder.Coordinator{
 			Workspaces: fakeContainers{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
 			Execute: llm.Tool{Name: execute, Text: "Run a command.",

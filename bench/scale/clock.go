@@ -41,8 +41,8 @@ func (c *clock) asked() {
 		return
 	}
 	now := time.Now()
-	c.gaps = append(c.gaps, gap{now, now.Sub(c.answeredAt) - c.outside[inContainer] - c.outside[atForge], c.outside[inContainer], c.outside[atForge],
-		len(c.gaps) == 0})
+	container, forge := c.outside[inContainer], c.outside[atForge]
+	c.gaps = append(c.gaps, gap{now, now.Sub(c.answeredAt) - container - forge, container, forge, len(c.gaps) == 0})
 }
 
 // answered is called when it has answered.
@@ -101,14 +101,15 @@ func (f *timedForge) Comments(ctx context.Context, ref forge.Ref, since time.Tim
 }
 
 // AddComment implements [forge.Forge].
-func (f *timedForge) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
+func (f *timedForge) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment,
+	error) {
 	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.AddComment(ctx, ref, mark, text)
 }
 
 // EditComment implements [forge.Forge].
-func (f *timedForge) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
-	error) {
+func (f *timedForge) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (
+	forge.Comment, error) {
 	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.EditComment(ctx, ref, id, mark, text)
 }

@@ -147,8 +147,9 @@ func (r *dayResult) render(p *page, load string) {
 			nats)},
 		[]string{"resident memory: producer, workers together, NATS servers together",
 			fmt.Sprintf("%s, %s, %s", mb(r.resident("producer")), mb(r.resident("worker")), mb(r.resident("nats")))},
-		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentMemory))),
-			mb(float64(r.idle.sum("worker", residentMemory))), mb(float64(r.idle.sum("nats", residentMemory))))},
+		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s",
+			mb(float64(r.idle.sum("producer", residentMemory))), mb(float64(r.idle.sum("worker", residentMemory))),
+			mb(float64(r.idle.sum("nats", residentMemory))))},
 		[]string{"requests to the forge in an hour, that count / 304",
 			fmt.Sprintf("%.0f / %.0f", r.hourly(r.asked.sum()-r.asked.sum(" 304 ")), r.hourly(r.asked.sum(" 304 ")))},
 	)

@@ -181,7 +181,8 @@ func (c *completion) whole() json.RawMessage {
 		message = append(message, "tool_calls", calls)
 	}
 	choice := object("index", 0, "message", object(message...), "logprobs", nil, "finish_reason", c.finish())
-	return object(append(c.commonFields("chat.completion"), "choices", []json.RawMessage{choice}, "usage", c.usageObject())...)
+	return object(append(c.commonFields("chat.completion"), "choices", []json.RawMessage{choice}, "usage",
+		c.usageObject())...)
 }
 
 func (c *completion) usageObject() json.RawMessage {

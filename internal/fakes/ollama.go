@@ -175,7 +175,8 @@ func answerPs(x *exchange) *reply {
 	var all []json.RawMessage
 	for _, name := range x.sc.Models {
 		all = append(all, object("name", name, "model", name, "size", 6654289920, "digest", digest, "details", details(),
-			"expires_at", startTime.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0, "context_length", x.sc.context()))
+			"expires_at", startTime.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0,
+			"context_length", x.sc.context()))
 	}
 	return &reply{mime: "application/json; charset=utf-8", body: object("models", array(all))}
 }

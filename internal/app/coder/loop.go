@@ -64,7 +64,8 @@ func (e *taskRun) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
 	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.budget, Log: e.Log, ID: e.task.ID,
 		Actor: e.task.payer(), Secrets: e.Secrets,
-		Calls: 16, Threads: 1, Context: max(e.contextSize()-statement.Weight(), e.contextSize()/4), Observe: e.observeLoop}, nil
+		Calls: 16, Threads: 1, Context: max(e.contextSize()-statement.Weight(), e.contextSize()/4),
+		Observe: e.observeLoop}, nil
 }
 
 // contextSize returns the model's context size in tokens.

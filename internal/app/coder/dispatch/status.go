@@ -46,7 +46,8 @@ var states = map[queue.State]coder.State{queue.Queued: coder.Pending, queue.Held
 // StatusOf reads the status of a task from its entry in the queue. Of an entry that is
 // no task of ours only the thread is set.
 func StatusOf(t queue.Entry) TaskStatus {
-	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder, Attempt: t.Tries, Order: string(t.Order),
+	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder,
+		Attempt: t.Tries, Order: string(t.Order),
 		Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
