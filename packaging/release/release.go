@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -123,18 +124,9 @@ func (r *release) platform(platform, work string, common []entry) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return []string{name + suffix, name + ".cdx.json"}, firstError(
+	return []string{name + suffix, name + ".cdx.json"}, cmp.Or(
 		os.WriteFile(filepath.Join(r.out, name+suffix), archive, 0o644),
 		os.WriteFile(filepath.Join(r.out, name+".cdx.json"), bill, 0o644))
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // programs are those in an archive.
