@@ -244,7 +244,7 @@ func (x *exchange) respond() *reply {
 	case x.step == nil && x.free():
 		return x.answer(x)
 	case x.step == nil:
-		x.violate("nobody expected a request now; %s", x.expected())
+		x.violate("unexpected request; %s", x.expected())
 		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "unexpected_request",
 			message: "the scenario has no step for this request"})
 	case x.step.Refused != 0:

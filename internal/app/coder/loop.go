@@ -82,9 +82,9 @@ func (e *taskRun) resumed() string {
 		return ""
 	}
 	if e.rec.Unkept {
-		return "[The work goes on in a new container. What was changed in the project lately may be gone: look before you go on.]"
+		return "[The work continues in a new container. What was changed in the project lately may be gone: check before you continue.]"
 	}
-	return "[The work goes on in a new container. The project is as it was; what was installed or written outside of it is gone.]"
+	return "[The work continues in a new container. The project is as it was; what was installed or written outside of it is gone.]"
 }
 
 // finished handles the model's final answer. It is not final if there are new comments,
@@ -233,7 +233,7 @@ func (e *taskRun) checkLoops() error {
 	for _, times := range e.rec.Same {
 		if times >= e.limits.Same {
 			return end(fmt.Sprintf("the same error occurred %d times", times),
-				"look at the last calls in the audit log, and say in a comment how to go on")
+				"look at the last calls in the audit log, and write in a comment how to continue")
 		}
 	}
 	if n := e.rec.Count.Unknown; n >= e.limits.Unknown {

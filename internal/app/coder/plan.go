@@ -317,7 +317,7 @@ func (p *Plan) Steps() (list []string) {
 // fallback is the plan if the model's answers could not be read.
 func fallback(t Task) *Plan {
 	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},
-		Comment: "No plan could be read from the model's answer; the work goes on without one."}
+		Comment: "No plan could be read from the model's answer; the work continues without one."}
 }
 
 // change replaces each text of the plan.

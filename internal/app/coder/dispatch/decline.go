@@ -40,7 +40,7 @@ func (o *ForgeClient) check() error {
 // written there.
 func foreignRecord(t coder.Task) coder.Record {
 	return coder.Record{State: coder.Stopped, Phase: coder.Ended,
-		Why: t.Repo + " is none of the repositories that are looked at"}
+		Why: t.Repo + " is not one of the repositories that are polled"}
 }
 
 // declined ends a task that must not be worked on, tells people why, and reports

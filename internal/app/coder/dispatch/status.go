@@ -178,8 +178,8 @@ func Order(ctx context.Context, by Orderer, thread string, what queue.Command) e
 func endText(ctx context.Context, by Orderer, thread string) string {
 	if roll, ok := by.(Lister); ok {
 		if t, err := roll.State(ctx, thread); err == nil && StatusOf(t).State.Final() {
-			return "it is over (" + string(StatusOf(t).State) + ")"
+			return "it has ended (" + string(StatusOf(t).State) + ")"
 		}
 	}
-	return "it is over"
+	return "it has ended"
 }
