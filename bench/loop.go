@@ -117,7 +117,8 @@ func wireFigures(hako, dir string) ([]figure, error) {
 	}
 	return []figure{
 		{name: "start of hako run to its request on the wire", got: median(asked), target: 30 * time.Millisecond},
-		{name: "a streamed byte's arrival to its showing on standard output", got: median(passed), target: 5 * time.Millisecond},
+		{name: "a streamed byte's arrival to its showing on standard output", got: median(passed),
+			target: 5 * time.Millisecond},
 	}, nil
 }
 

@@ -25,32 +25,31 @@ import (
 	"hako/quota"
 )
 
-// agentSettings are those of one process of hako: one that picks up, works, or
-// both.
+// agentSettings configure a process of hako, which picks up issues, works, or both.
 type agentSettings struct {
 	Forge    forgeAddress
 	Dir      string // its state
 	URL      string // of the queue; empty means the embedded one
 	Replicas int
-	Polls    int           // how often it looks at the forge, and does nothing else; zero means that it goes on
-	Every    time.Duration // between two polls; zero means that it picks nothing up
-	Parallel int           // tasks at a time; zero means that it does not work
+	Polls    int           // number of polls, after which it does nothing else; zero means no limit
+	Every    time.Duration // between polls; zero means no producer
+	Parallel int           // concurrent tasks; zero means no worker
 	Pace     pace
 	Profile  string // a file for a profile; empty means none
 }
 
-// agentReport is what such a process saw.
+// An agentReport is what such a process measured.
 type agentReport struct {
 	Gaps      []gap
 	Endings   []ending
 	Polls     []poll
 	Allocated uint64 // bytes, in all
-	Record    int64  // bytes of the record of this machine
-	Contexts  int64  // bytes of what else is kept on it
+	Record    int64  // bytes of the audit log
+	Contexts  int64  // bytes of other files
 	Failures  []string
 }
 
-// An ending is how a task was left.
+// An ending is how a task ended.
 type ending struct {
 	At     time.Time
 	State  coder.State
@@ -58,15 +57,15 @@ type ending struct {
 	Took   time.Duration
 }
 
-// A poll is one look at the forge.
+// A poll is one poll of the forge.
 type poll struct {
 	At    time.Time
 	Took  time.Duration
 	New   int
-	Asked requestCounts // only where polls are all there is
+	Asked requestCounts // only if the process does nothing but poll
 }
 
-// A agentProcess is a process of hako with everything that is real in it.
+// An agentProcess is a process of hako with all its real parts.
 type agentProcess struct {
 	agentSettings
 	queue  *queue.Queue
@@ -80,7 +79,7 @@ type agentProcess struct {
 	waited map[string]time.Duration // by task
 }
 
-// runAgent is a process of hako.
+// runAgent runs a process of hako.
 func runAgent(words string) error {
 	h := &agentProcess{clocks: newClocks(), waited: map[string]time.Duration{}}
 	ended, err := serve(words, &h.agentSettings)
@@ -105,11 +104,11 @@ func runAgent(words string) error {
 	return writeReport(h.report)
 }
 
-// size is how many bytes the files at and below a path have.
+// size returns the size of the files at and below a path.
 func size(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it is gone, and so not there to be counted
+			return nil // it was removed meanwhile
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
@@ -119,7 +118,7 @@ func size(path string) (n int64) {
 	return n
 }
 
-// profiled writes where the time goes, if somebody wants to know.
+// profiled writes a CPU profile, if a file is given.
 func profiled(file string) (stop func()) {
 	if file == "" {
 		return func() {}
@@ -159,7 +158,7 @@ func (h *agentProcess) close() {
 	h.log.Close()
 }
 
-// accounts are kept as hako agent keeps them.
+// accounts opens the store as hako agent does.
 func accounts(q *queue.Queue, url, dir string) *store.Store {
 	st := &store.Store{Dir: filepath.Join(dir, "agent")}
 	if url != "" {
@@ -168,7 +167,7 @@ func accounts(q *queue.Queue, url, dir string) *store.Store {
 	return st
 }
 
-// work does what it is there for, until the parent wants it to end.
+// work runs until the parent ends it.
 func (h *agentProcess) work(ended <-chan struct{}) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -180,7 +179,7 @@ func (h *agentProcess) work(ended <-chan struct{}) error {
 	var wg sync.WaitGroup
 	if h.Every > 0 {
 		p := &dispatch.Producer{ForgeClient: h.client, Queue: h.queue, Every: h.Every, Observe: h.observe}
-		wg.Go(func() { _ = p.Run(ctx) }) // which only ends with its context
+		wg.Go(func() { _ = p.Run(ctx) }) // ends with its context
 	}
 	if h.Parallel > 0 {
 		w := h.worker()
@@ -192,7 +191,7 @@ func (h *agentProcess) work(ended <-chan struct{}) error {
 	return nil
 }
 
-// look polls some times in a row and counts what each took.
+// look polls some times in a row and measures each.
 func (h *agentProcess) look(ctx context.Context) (err error) {
 	p := &dispatch.Producer{ForgeClient: h.client, Queue: h.queue}
 	for range h.Polls {
@@ -207,7 +206,8 @@ func (h *agentProcess) look(ctx context.Context) (err error) {
 }
 
 func (h *agentProcess) worker() *dispatch.Worker {
-	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.client, Parallel: h.Parallel, MaxAttempts: 20, Observe: h.observe,
+	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.client, Parallel: h.Parallel, MaxAttempts: 20,
+		Observe: h.observe,
 		Coordinator: &coder.Coordinator{
 			Workspaces: fakeContainers{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
 			Execute: llm.Tool{Name: execute, Text: "Run a command.",
@@ -223,15 +223,14 @@ func (h *agentProcess) worker() *dispatch.Worker {
 		}}
 }
 
-// model is one for a task, with what counts and records before it as in hako
-// agent.
+// model returns the model for a task, with accounting as in hako agent.
 func (h *agentProcess) model(t coder.Task, m *quota.Budget) llm.Model {
 	own := &scriptedModel{task: t, control: h.Forge.Control, clock: h.clocks.of(t.Number), pace: h.Pace}
 	return &llm.Retry{Model: &agent.ChargedModel{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID,
 		Budget: m, Log: h.log}}
 }
 
-// observe keeps what the report needs.
+// observe collects what the report needs.
 func (h *agentProcess) observe(e dispatch.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// A child is another process of this program, in the part that its first word
-// names. It gets its settings as the second word, says one line when it is ready,
-// ends when its input does, and says one line more about what it saw.
+// A child is another process of this program. It gets its settings as an argument,
+// writes one line of JSON when it is ready, ends when its input does, and writes its
+// report.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *json.Decoder
 }
 
-// start starts a part and waits until it is ready.
+// start starts a child and waits until it is ready.
 func start(part string, settings, ready any) (*child, error) {
 	words, err := json.Marshal(settings)
 	if err != nil {
@@ -46,7 +46,7 @@ func start(part string, settings, ready any) (*child, error) {
 	return c, nil
 }
 
-// end has it end, and takes its report.
+// end ends the child and reads its report.
 func (c *child) end(report any) error {
 	err := c.in.Close()
 	if err == nil {
@@ -63,21 +63,22 @@ func (c *child) kill() {
 	_ = c.cmd.Wait()
 }
 
-// used is the processor time of all of it, after it has ended.
+// used is its processor time, after it has ended.
 func (c *child) used() time.Duration {
 	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
-// A processStats is how a process that runs is.
+// processStats are those of a running process.
 type processStats struct {
 	cpu      time.Duration
 	resident int64 // bytes
-	largest  int64 // that resident ever was
+	largest  int64 // maximum of resident
 }
 
-const tick = time.Second / 100 // of the kernel's accounts, on every Linux there is
+// tick is the unit of the kernel's accounting, on every Linux.
+const tick = time.Second / 100
 
-// stats reads how the process is. What cannot be read is zero.
+// stats reads the statistics of the process. What cannot be read is zero.
 func (c *child) stats() (v processStats) {
 	dir := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	stat, _ := os.ReadFile(dir + "/stat")
@@ -99,8 +100,8 @@ func kilobytes(status, name string) (n int64) {
 	return n << 10
 }
 
-// serve is a child's side: it gets its settings, and a context that ends when
-// the parent wants it to, or is gone.
+// serve is a child's side: it parses its settings, and returns a channel that is closed
+// when the parent ends it, or is gone.
 func serve(words string, settings any) (ended <-chan struct{}, err error) {
 	if err := json.Unmarshal([]byte(words), settings); err != nil {
 		return nil, err

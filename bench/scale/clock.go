@@ -8,16 +8,16 @@ import (
 	"hako/internal/app/coder/forge"
 )
 
-// A gap is what lies between the answer of a model and the next question.
+// A gap is the time between the answer of a model and the next call.
 type gap struct {
 	At         time.Time
 	Own        time.Duration // without what follows
 	Workspaces time.Duration // in the container
 	Forge      time.Duration // until the forge had answered
-	First      bool          // it is the first of its task, in which the plan is told and the container made
+	First      bool          // the first of its task, in which the plan is published and the container created
 }
 
-// Where a task is when it is not in hako's own code.
+// An outsideTime is where a task is when it is not in hako's own code.
 type outsideTime int
 
 const (
@@ -28,12 +28,12 @@ const (
 // A clock measures the gaps of one task.
 type clock struct {
 	mu         sync.Mutex
-	answeredAt time.Time // when the model had answered; zero before it ever has
+	answeredAt time.Time // zero before the first answer
 	outside    [2]time.Duration
 	gaps       []gap
 }
 
-// asked is when the model is asked.
+// asked is called when the model is called.
 func (c *clock) asked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,25 +41,25 @@ func (c *clock) asked() {
 		return
 	}
 	now := time.Now()
-	c.gaps = append(c.gaps, gap{now, now.Sub(c.answeredAt) - c.outside[inContainer] - c.outside[atForge], c.outside[inContainer], c.outside[atForge],
-		len(c.gaps) == 0})
+	container, forge := c.outside[inContainer], c.outside[atForge]
+	c.gaps = append(c.gaps, gap{now, now.Sub(c.answeredAt) - container - forge, container, forge, len(c.gaps) == 0})
 }
 
-// answered is when it has answered.
+// answered is called when it has answered.
 func (c *clock) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answeredAt, c.outside = time.Now(), [2]time.Duration{}
 }
 
-// addOutside counts time that was spent outside since a moment.
+// addOutside adds time that was spent outside since a moment.
 func (c *clock) addOutside(since time.Time, where outsideTime) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outside[where] += time.Since(since)
 }
 
-// clocks are those of all tasks, by the numbers of their issues.
+// clocks are those of all tasks, by issue number.
 type clocks struct {
 	mu sync.Mutex
 	by map[int]*clock
@@ -87,8 +87,8 @@ func (c *clocks) all() (gaps []gap) {
 	return gaps
 }
 
-// A timedForge forge counts the time that coordinators wait for it. What is asked
-// beside the work, by [forge.Forge.Get], is not waited for.
+// A timedForge counts the time that coordinators wait for the forge. Get runs in
+// parallel to the work and is not counted.
 type timedForge struct {
 	forge.Forge
 	clocks *clocks
@@ -101,14 +101,15 @@ func (f *timedForge) Comments(ctx context.Context, ref forge.Ref, since time.Tim
 }
 
 // AddComment implements [forge.Forge].
-func (f *timedForge) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
+func (f *timedForge) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment,
+	error) {
 	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.AddComment(ctx, ref, mark, text)
 }
 
 // EditComment implements [forge.Forge].
-func (f *timedForge) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
-	error) {
+func (f *timedForge) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (
+	forge.Comment, error) {
 	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.EditComment(ctx, ref, id, mark, text)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A dayPlan is how the run goes that stands for a day of 100 000 tasks.
+// A dayPlan is the plan of the run that stands for a day of 100 000 tasks.
 type dayPlan struct {
-	rate     float64 // tasks in a second
+	rate     float64 // tasks per second
 	warm     time.Duration
 	window   time.Duration // that is measured
 	workers  int           // processes
@@ -24,8 +24,7 @@ type dayPlan struct {
 
 const day = 24 * 60 * 60
 
-// realPace is the pace of a model and of containers as they are; nothing is
-// shortened.
+// realPace is the pace of a real model and of real containers.
 var realPace = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second,
 	Keep: 500 * time.Millisecond}
 
@@ -39,7 +38,7 @@ func (b *bench) dayPlan() dayPlan {
 	return p
 }
 
-// A sample is how things were at a moment of the run.
+// A sample is the state of the simulation at a moment.
 type sample struct {
 	at        time.Time
 	running   int                     // tasks
@@ -47,14 +46,14 @@ type sample struct {
 	stored    map[string]int64        // bytes in the queue by stream, one copy
 }
 
-// A dayResult is what the run came to.
+// A dayResult is the result of the run.
 type dayResult struct {
 	dayPlan
 	tasks    int // in all
 	from, to time.Time
 	idle     sample // before the first task
 	samples  []sample
-	asked    requestCounts // of the whole run
+	asked    requestCounts // requests of the whole run
 	lasted   time.Duration
 	traffic  natsReport
 	stored   map[string]int64 // bytes in the queue after everything has ended by stream, one copy
@@ -88,7 +87,7 @@ func (b *bench) measureDay(dir string) error {
 	return w.allDone(r.tasks)
 }
 
-// run has issues come for as long as the plan says, and waits for the last.
+// run creates issues for as long as the plan says, and waits for the last task.
 func (w *simulation) run(r *dayResult) (err error) {
 	books, stop, err := connectJetStream(w.servers.url)
 	if err != nil {
@@ -116,7 +115,7 @@ func (w *simulation) run(r *dayResult) (err error) {
 	return err
 }
 
-// createIssues has issues come one by one, at random moments as they do.
+// createIssues creates issues one by one, at random moments.
 func (w *simulation) createIssues(r *dayResult, books jetstream.JetStream) error {
 	look := time.NewTicker(max(r.window/50, time.Second))
 	defer look.Stop()
@@ -141,7 +140,7 @@ func (w *simulation) createIssues(r *dayResult, books jetstream.JetStream) error
 	return nil
 }
 
-// sample looks at everything.
+// sample reads the state of all processes.
 func (w *simulation) sample(books jetstream.JetStream) sample {
 	s := sample{at: time.Now(), processes: map[string]processStats{}, stored: map[string]int64{}}
 	labels, err := ask[map[string]int](w.forge.Control, "/ended")
@@ -161,7 +160,7 @@ func (w *simulation) sample(books jetstream.JetStream) sample {
 	return s
 }
 
-// connectJetStream opens the servers' own accounts.
+// connectJetStream connects to the servers, to read their statistics.
 func connectJetStream(url string) (jetstream.JetStream, func(), error) {
 	nc, err := nats.Connect(url)
 	if err != nil {
@@ -171,7 +170,7 @@ func connectJetStream(url string) (jetstream.JetStream, func(), error) {
 	return js, nc.Close, err
 }
 
-// sum adds up something of the processes with a name.
+// sum adds up a value of the processes whose names have a prefix.
 func (s sample) sum(name string, of func(processStats) int64) (n int64) {
 	for own, v := range s.processes {
 		if strings.HasPrefix(own, name) {
@@ -181,7 +180,7 @@ func (s sample) sum(name string, of func(processStats) int64) (n int64) {
 	return n
 }
 
-// storedInAll is what is in the queue for one task.
+// storedInAll is what the queue stores.
 func (r *dayResult) storedInAll() (n int64) {
 	for _, bytes := range r.stored {
 		n += bytes
@@ -192,13 +191,13 @@ func (r *dayResult) storedInAll() (n int64) {
 func cpuTime(v processStats) int64        { return int64(v.cpu) }
 func residentMemory(v processStats) int64 { return v.resident }
 
-// cores is how much of a processor core the processes with a name took.
+// cores is the processor time of processes, in cores.
 func (r *dayResult) cores(name string) float64 {
 	first, last := r.samples[0], r.samples[len(r.samples)-1]
 	return float64(last.sum(name, cpuTime)-first.sum(name, cpuTime)) / float64(last.at.Sub(first.at))
 }
 
-// mean is what something was in the window.
+// mean is the mean of a value in the window.
 func (r *dayResult) mean(of func(sample) float64) (m float64) {
 	for _, s := range r.samples {
 		m += of(s) / float64(len(r.samples))
@@ -214,10 +213,10 @@ func (r *dayResult) running() float64 {
 	return r.mean(func(s sample) float64 { return float64(s.running) })
 }
 
-// in tells whether a moment is measured.
+// in reports whether a moment is in the window.
 func (r *dayResult) in(t time.Time) bool { return t.After(r.from) && t.Before(r.to) }
 
-// waits and durations are those of the tasks that ended in the window.
+// endings returns the waits and durations of the tasks that ended in the window.
 func (r *dayResult) endings() (waits, took []time.Duration) {
 	for _, one := range r.reports {
 		for _, e := range one.Endings {
@@ -240,8 +239,8 @@ func (r *dayResult) gaps() (all []gap) {
 	return all
 }
 
-// stalls counts the times between turns of more than a second, and the moments
-// at which they ended: many at few moments are the machine's and not hako's.
+// stalls counts the times between turns of more than a second, and the moments at which
+// they ended: many at few moments are caused by the machine and not by hako.
 func (r *dayResult) stalls() (gaps, moments int) {
 	seen := map[int64]bool{}
 	for _, g := range r.gaps() {
@@ -253,7 +252,7 @@ func (r *dayResult) stalls() (gaps, moments int) {
 	return gaps, len(seen)
 }
 
-// usedBy is the processor time of the processes with a name, for one task.
+// usedBy is the processor time of processes for one task.
 func (r *dayResult) usedBy(name string) (d time.Duration) {
 	for own, used := range r.used {
 		if strings.HasPrefix(own, name) {
@@ -263,7 +262,7 @@ func (r *dayResult) usedBy(name string) (d time.Duration) {
 	return d / time.Duration(r.tasks)
 }
 
-// total adds up something of all processes.
+// total adds up a value of all processes.
 func (r *dayResult) total(of func(agentReport) int64) (n int64) {
 	for _, one := range r.reports {
 		n += of(one)

@@ -20,12 +20,12 @@ const (
 	people     = 1000 // who write issues and comments
 )
 
-// forgeAddress is where the played GitHub is, and where it is told what people do.
+// A forgeAddress is where the fake GitHub and its control server are.
 type forgeAddress struct {
 	API, Token, Control string
 }
 
-// runForge plays GitHub in a process of its own, so that what it takes is not
+// runForge runs the fake GitHub in a process of its own, so that its resources are not
 // counted as hako's.
 func runForge(words string) error {
 	ended, err := serve(words, &struct{}{})
@@ -34,7 +34,7 @@ func runForge(words string) error {
 	}
 	f := fake.Start(fake.GitHub)
 	defer f.Close()
-	f.SetRateLimit(1<<40, 1000*time.Hour) // what the limit would do is computed, not waited for
+	f.SetRateLimit(1<<40, 1000*time.Hour) // the effect of the limit is computed, not waited for
 	f.Repo(repository)
 	f.Member(repository, bot, "write")
 	for n := range people {
@@ -57,7 +57,7 @@ func runForge(words string) error {
 
 func person(n int) string { return fmt.Sprintf("person-%d", n%people) }
 
-// A forgeControl is where the people of the simulation act, beside what hako can see.
+// A forgeControl simulates what people do at the forge.
 type forgeControl struct {
 	forge *fake.Server
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ func (d *forgeControl) routes() http.Handler {
 	return mux
 }
 
-// add has people open issues with the label: /add?n=3
+// add creates issues with the label: /add?n=3
 func (d *forgeControl) add(r *http.Request) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *forgeControl) add(r *http.Request) any {
 	return d.n
 }
 
-// say has somebody comment: /say?number=12
+// say adds a comment: /say?number=12
 func (d *forgeControl) say(r *http.Request) any {
 	number, _ := strconv.Atoi(r.FormValue("number"))
 	return d.forge.PostComment(repository, fake.Issue, number,
@@ -97,7 +97,8 @@ func (d *forgeControl) say(r *http.Request) any {
 			strings.Repeat("It is used by others. ", 5)})
 }
 
-// A requestCounts counts requests by what they were, such as "GET 304 /issues/N".
+// requestCounts counts requests by method, status and path, such as "GET 304
+// /issues/N".
 type requestCounts map[string]int
 
 func (t requestCounts) sum(match ...string) (n int) {
@@ -109,7 +110,7 @@ func (t requestCounts) sum(match ...string) (n int) {
 	return n
 }
 
-// tally counts the requests since it was asked last.
+// tally counts the requests since the last call.
 func (d *forgeControl) tally(*http.Request) any {
 	t := requestCounts{}
 	for _, r := range d.forge.Requests() {
@@ -119,7 +120,7 @@ func (d *forgeControl) tally(*http.Request) any {
 	return t
 }
 
-// shape is an address without what differs between issues.
+// shape is a path without what differs between issues.
 func shape(url string) string {
 	path, query, _ := strings.Cut(url, "?")
 	parts := strings.Split(strings.TrimPrefix(path, "/api/v3"), "/")
@@ -144,7 +145,7 @@ func shape(url string) string {
 	return path
 }
 
-// ended counts the issues whose tasks have ended, by label.
+// ended counts issues by label.
 func (d *forgeControl) ended(*http.Request) any {
 	n := map[string]int{}
 	for _, number := range d.forge.Items(repository, fake.Issue) {
@@ -156,7 +157,7 @@ func (d *forgeControl) ended(*http.Request) any {
 	return n
 }
 
-// ask has the desk do something.
+// ask sends a command to the control server.
 func ask[T any](desk, what string) (answer T, err error) {
 	res, err := http.Post(desk+what, "", nil)
 	if err != nil {

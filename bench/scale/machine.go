@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A machine is what the figures were measured on.
+// A machine is where the figures were measured.
 type machine struct {
 	model, kernel string
 	cores         int
@@ -33,7 +33,7 @@ func processor() string {
 	return "not known"
 }
 
-// load is how busy the machine was in the last minute.
+// load is the load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	if f := strings.Fields(string(text)); len(f) > 0 {

@@ -1,11 +1,10 @@
 // Scale measures what hako itself takes when it works on many issues, and writes
-// bench/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a
-// model nor the network.
+// bench/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a model
+// nor the network.
 //
-// Real are the producer, the queue, the workers, the coordinator, the clients of
-// the forge and the record; played are GitHub, in a process of its own, the model
-// and the containers, which only take their time. So what is measured is hako,
-// and what is not in it is said in the file.
+// The producer, the queue, the workers, the coordinator, the forge client and the audit
+// log are real. GitHub is a fake in a process of its own; the model and the containers
+// only take time. The report says what is not included.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"time"
 )
 
-// parts are what this program is when its first word says so.
+// parts are the child processes, by the first argument.
 var parts = map[string]func(words string) error{"forge": runForge, "nats": runNATS, "crew": runAgent,
 	"queue": runQueue}
 
@@ -76,12 +75,12 @@ func measure() error {
 	return os.WriteFile(o.out, []byte(text), 0o644)
 }
 
-// A bench is what the measures share.
+// A bench is what the measurements share.
 type bench struct {
 	options
 	ctx     context.Context
 	machine machine
-	loads   map[string]string // when each step began
+	loads   map[string]string // of the machine when each step began
 
 	turns []turnsResult
 	queue []queueResult
@@ -109,7 +108,7 @@ func (b *bench) all() error {
 	return nil
 }
 
-// waitForCalm waits until others leave the machine alone, but not for ever.
+// waitForCalm waits until the machine is idle, for a limited time.
 func (b *bench) waitForCalm() error {
 	for deadline := time.Now().Add(5 * time.Minute); !b.short && busy() > b.calm && time.Now().Before(deadline); {
 		if err := b.sleep(5 * time.Second); err != nil {
@@ -119,7 +118,7 @@ func (b *bench) waitForCalm() error {
 	return nil
 }
 
-// within gives a step a directory that is gone afterwards.
+// within gives a step a temporary directory.
 func within(do func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "hs")
 	if err != nil {
@@ -129,7 +128,7 @@ func within(do func(dir string) error) error {
 	return do(dir)
 }
 
-// sleep waits, unless somebody has enough.
+// sleep waits, until the program is interrupted.
 func (b *bench) sleep(d time.Duration) error {
 	select {
 	case <-b.ctx.Done():
@@ -139,7 +138,7 @@ func (b *bench) sleep(d time.Duration) error {
 	}
 }
 
-// A setting is where a measure is taken: the embedded server, or three.
+// A setting is the queue of a measurement: the embedded server, or a cluster.
 type setting struct {
 	name     string
 	nodes    int // of the cluster; zero means the embedded server
@@ -148,7 +147,7 @@ type setting struct {
 
 var settings = []setting{{"embedded", 0, 1}, {"three servers, replicas 3", 3, 3}}
 
-// servers starts those of a setting; nil means that there are none.
+// servers starts the cluster of a setting; nil means that there is none.
 func (s setting) servers(dir, profiles string) (*cluster, error) {
 	if s.nodes == 0 {
 		return nil, nil
@@ -163,14 +162,14 @@ func (c *cluster) address() string {
 	return c.url
 }
 
-// A queueResult is what went through a queue.
+// A queueResult is the throughput of a queue.
 type queueResult struct {
 	setting
 	tasks int
 	queueReport
 }
 
-// measureQueue puts tasks through a queue.
+// measureQueue measures the throughput of a queue.
 func (b *bench) measureQueue(dir string) error {
 	for i, s := range settings {
 		tasks := []int{30_000, 5_000}[i]
@@ -199,8 +198,7 @@ func (b *bench) measureQueue(dir string) error {
 	return nil
 }
 
-// measurePolls lets a producer find ten thousand issues, twice in a row, and
-// another one after it.
+// measurePolls has a producer find ten thousand issues, several times in a row.
 func (b *bench) measurePolls(dir string) error {
 	var f forgeAddress
 	played, err := start("forge", struct{}{}, &f)
@@ -225,7 +223,7 @@ func (b *bench) measurePolls(dir string) error {
 	return errors.Join(err, played.end(&wrong), checkViolations(wrong))
 }
 
-// checkViolations complains of requests that GitHub would not have understood.
+// checkViolations reports requests that GitHub would have refused.
 func checkViolations(wrong []string) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("the forge was asked wrongly: %q", wrong[:min(len(wrong), 3)])
@@ -233,15 +231,15 @@ func checkViolations(wrong []string) error {
 	return nil
 }
 
-// A turnsResult is what lay between turns.
+// A turnsResult has the times between turns.
 type turnsResult struct {
 	setting
 	tasks int
 	runs  [][]gap
 }
 
-// measureTurns works on issues with few at a time, so that what is measured is
-// how long something takes and not how long it waits for others.
+// measureTurns works on few issues at a time, so that latency is measured and not
+// waiting.
 func (b *bench) measureTurns(dir string) error {
 	tasks := 40
 	if b.short {
@@ -261,7 +259,7 @@ func (b *bench) measureTurns(dir string) error {
 	return nil
 }
 
-// fastPace is the pace where only the time between is of interest.
+// fastPace is the pace where only the time between turns matters.
 var fastPace = pace{Model: 100 * time.Millisecond, Command: 5 * time.Millisecond, Prepare: 20 * time.Millisecond,
 	Keep: 5 * time.Millisecond}
 

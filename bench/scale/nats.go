@@ -10,24 +10,24 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// natsSettings are those of one server.
+// natsSettings configure one server.
 type natsSettings struct {
 	Name   string
 	Dir    string
 	Port   int
-	Meet   int   // the port for the others
-	Others []int // the ports of all for each other; nil means that it is alone
+	Meet   int   // port for the other servers
+	Others []int // ports of all servers for each other; nil means that it is alone
 
 	Profile string // a file for a profile; empty means none
 }
 
-// natsReport is what a server saw.
+// A natsReport is the traffic of a server.
 type natsReport struct {
-	Messages, Bytes int64 // that came in from clients
-	Between         int64 // bytes that came in from other servers
+	Messages, Bytes int64 // from clients
+	Between         int64 // bytes from other servers
 }
 
-// runNATS is one server of a queue.
+// runNATS runs one server of a queue.
 func runNATS(words string) error {
 	var s natsSettings
 	ended, err := serve(words, &s)
@@ -69,14 +69,14 @@ func (s natsSettings) options() *server.Options {
 	return o
 }
 
-// A cluster is some servers in processes of their own.
+// A cluster is a number of servers in processes of their own.
 type cluster struct {
 	nodes []*child
 	url   string
 }
 
-// newCluster starts servers that keep everything below a directory. Profiles of
-// them go to another; empty means that there are none.
+// newCluster starts servers that store everything below a directory. Profiles of them
+// go to another; empty means none.
 func newCluster(dir, profiles string, n int) (*cluster, error) {
 	ports, err := freePorts(2 * n)
 	if err != nil {
@@ -103,7 +103,7 @@ func newCluster(dir, profiles string, n int) (*cluster, error) {
 	return c, nil
 }
 
-// end ends the servers and adds up what they saw.
+// end ends the servers and adds up their reports.
 func (c *cluster) end() (sum natsReport, err error) {
 	for _, node := range c.nodes {
 		var one natsReport

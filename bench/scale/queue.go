@@ -16,7 +16,7 @@ import (
 	"hako/internal/app/coder/store"
 )
 
-// queueSettings say which queue is measured, and how much.
+// queueSettings configure the measurement of a queue.
 type queueSettings struct {
 	Dir      string
 	URL      string // empty means the embedded one
@@ -25,14 +25,14 @@ type queueSettings struct {
 	Rounds   int
 }
 
-// queueReport is what it came to.
+// A queueReport is its result.
 type queueReport struct {
-	Rates    []float64                // tasks in a second, one for each round
-	Accounts map[string]time.Duration // of one charge, by the size of the account and where it is
-	Saves    map[string]time.Duration // of one step of the journal, by its size
+	Rates    []float64                // tasks per second, for each round
+	Accounts map[string]time.Duration // time of one charge, by the size of the account and where it is
+	Saves    map[string]time.Duration // time to save one step, by its size
 }
 
-// runQueue puts tasks through a queue and measures the accounts beside it.
+// runQueue measures the queue and the accounts beside it.
 func runQueue(words string) error {
 	var s queueSettings
 	ended, err := serve(words, &s)
@@ -68,7 +68,7 @@ func runQueue(words string) error {
 	return writeReport(report)
 }
 
-// throughput has some put tasks in while others take them out and end them.
+// throughput has producers put tasks while workers take and end them.
 func throughput(q *queue.Queue, round, tasks int) (rate float64, err error) {
 	const producers, workers = 8, 16
 	payload := json.RawMessage(`{"repository":"owner/project","issue":12,"title":"a title as they are"}`)
@@ -107,7 +107,7 @@ func throughput(q *queue.Queue, round, tasks int) (rate float64, err error) {
 	return float64(tasks) / time.Since(began).Seconds(), nil
 }
 
-// chargeTime is how long it takes to charge somebody who has so many tasks.
+// chargeTime measures a charge to a user with a number of tasks.
 func chargeTime(st *store.Store, size int) (time.Duration, error) {
 	const times = 100
 	user, spent := fmt.Sprint("somebody with ", size), coder.Spent{Cost: 1}
@@ -127,8 +127,8 @@ func chargeTime(st *store.Store, size int) (time.Duration, error) {
 	return at(sorted(list), 50), nil
 }
 
-// saveTimes is how long it takes to put a step on record: one that fits into the
-// record of its task, and one that has to be beside it.
+// saveTimes measures saving a step: one that fits into the record of its task, and one
+// that does not.
 func saveTimes(q *queue.Queue) (map[string]time.Duration, error) {
 	ctx := context.Background()
 	if _, err := q.Put(ctx, queue.Item{ID: "github/owner/project/issue/1"}); err != nil {

@@ -26,7 +26,7 @@ func (b *bench) render() string {
 	return strings.TrimRight(p.String(), "\n") + "\n"
 }
 
-// A page is a text in the making.
+// A page is the report under construction.
 type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) {
@@ -58,7 +58,7 @@ func (b *bench) renderTurns(p *page) {
 	p.table("queue|p50|p99|less than|kept (p50 / p99)|p50 / p99 of each run|the first, p50|forge, p50", rows...)
 }
 
-// run is the middle one by its p50.
+// run is the median one by its p50.
 func (r turnsResult) run() []gap {
 	runs := slices.SortedFunc(slices.Values(r.runs), func(a, b []gap) int {
 		return int(at(sorted(pick(a, ownOf)), 50) - at(sorted(pick(b, ownOf)), 50))
@@ -147,19 +147,20 @@ func (r *dayResult) render(p *page, load string) {
 			nats)},
 		[]string{"resident memory: producer, workers together, NATS servers together",
 			fmt.Sprintf("%s, %s, %s", mb(r.resident("producer")), mb(r.resident("worker")), mb(r.resident("nats")))},
-		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentMemory))),
-			mb(float64(r.idle.sum("worker", residentMemory))), mb(float64(r.idle.sum("nats", residentMemory))))},
+		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s",
+			mb(float64(r.idle.sum("producer", residentMemory))), mb(float64(r.idle.sum("worker", residentMemory))),
+			mb(float64(r.idle.sum("nats", residentMemory))))},
 		[]string{"requests to the forge in an hour, that count / 304",
 			fmt.Sprintf("%.0f / %.0f", r.hourly(r.asked.sum()-r.asked.sum(" 304 ")), r.hourly(r.asked.sum(" 304 ")))},
 	)
 }
 
-// hourly is how many of something there are in an hour at this rate.
+// hourly is a number per hour at this rate.
 func (r *dayResult) hourly(n int) float64 { return float64(n) / float64(r.tasks) * r.rate * 3600 }
 
 func (r *dayResult) perTask(n int64) float64 { return float64(n) / float64(r.tasks) }
 
-// grown is how much memory a task takes while it is worked on.
+// grown is the memory of a running task.
 func (r *dayResult) grown() float64 {
 	return (r.resident("worker") - float64(r.idle.sum("worker", residentMemory))) / r.running()
 }
@@ -193,7 +194,7 @@ func (r *dayResult) counting() float64 {
 		"?labels")))
 }
 
-// streams says where the queue keeps what it keeps of a task.
+// streams says where the queue stores a task.
 func (r *dayResult) streams() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(r.stored)) {
@@ -222,7 +223,7 @@ func (r *dayResult) renderAsked(p *page) {
 	p.table("request|for one task", rows...)
 }
 
-// githubHour is how many requests GitHub lets one token make in an hour.
+// githubHour is GitHub's limit of requests per token and hour.
 const githubHour = 5000
 
 func (r *dayResult) renderComputed(p *page) {

@@ -19,29 +19,29 @@ const (
 	edit    = "text_editor"
 )
 
-// A pace is how long the outside takes; each time is drawn from a half to one
-// and a half of it.
+// A pace is how long the outside takes; each time is drawn from a half to one and a
+// half of it.
 type pace struct {
 	Model   time.Duration // an answer
 	Command time.Duration // a command or an edit in the container
 	Prepare time.Duration // a container with the clone and its dependencies
-	Keep    time.Duration // commits taken out and pushed
+	Keep    time.Duration // commits saved and pushed
 }
 
-// task is how long all of it takes for the typical task.
+// task is the duration of the typical task.
 func (p pace) task() time.Duration {
 	return turns*p.Model + actions*p.Command + p.Prepare + (callTurns+1)*p.Keep
 }
 
-// The typical task: a plan, nine turns that call fifteen tools, a reflection, and
-// the last words. People comment twice.
+// The typical task: a plan, nine turns that call fifteen tools, a reflection, and the
+// final answer. People comment twice.
 const (
 	turns     = 12
 	callTurns = 9
 	actions   = 15
 )
 
-// rest takes the time that something of the outside takes.
+// rest takes the time of something outside.
 func rest(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -56,7 +56,7 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A scriptedModel is a model that takes its time and works by a script.
+// A scriptedModel is a model that takes time and answers by a script.
 type scriptedModel struct {
 	task    coder.Task
 	control string
@@ -78,7 +78,7 @@ func (m *scriptedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, err
 		}
 	}
 	turn := m.turn(d, done)
-	if working := len(turn.Calls) > 0; working && (done == 2 || done == 5) { // somebody comments while it thinks
+	if working := len(turn.Calls) > 0; working && (done == 2 || done == 5) { // somebody comments meanwhile
 		if _, err := ask[int](m.control, fmt.Sprint("/say?number=", m.task.Number)); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func calls(done int) (list []llm.Call) {
 // output is what a command prints: 3 KB, as a part of a file and a few tests do.
 var output = strings.Repeat("def total(rows, column):  # adds up one column\n", 64)
 
-// fakeContainers are a container that takes its time and holds nothing.
+// fakeContainers make workspaces that only take time.
 type fakeContainers struct {
 	clocks *clocks
 	pace   pace
@@ -134,7 +134,7 @@ func (h fakeContainers) Prepare(ctx context.Context, t coder.Task, _, _ string) 
 // Cleanup implements [coder.Workspaces].
 func (h fakeContainers) Cleanup(context.Context, string) error { return nil }
 
-// A fakeWorkspace is the place of one task.
+// A fakeWorkspace is the workspace of one task.
 type fakeWorkspace struct {
 	clock *clock
 	pace  pace
@@ -147,7 +147,7 @@ func (r *fakeWorkspace) busy(ctx context.Context, d time.Duration) error {
 
 // Execute implements [coder.Workspace].
 func (r *fakeWorkspace) Execute(ctx context.Context, command, _ string) (coder.Outcome, error) {
-	if strings.HasPrefix(command, "head ") { // what the project says about itself: nothing
+	if strings.HasPrefix(command, "head ") { // the project has no notes
 		return coder.Outcome{ExitCode: 1}, nil
 	}
 	return coder.Outcome{Stdout: output}, r.busy(ctx, r.pace.Command)

@@ -58,7 +58,7 @@ func (w *simulation) over() (int, error) {
 	return n["coding agent done"] + n["coding agent failed"] + n["coding agent stopped"], err
 }
 
-// wait waits until so many tasks have ended.
+// wait waits until a number of tasks have ended.
 func (w *simulation) wait(tasks int, most time.Duration) error {
 	for deadline := time.Now().Add(most); ; {
 		n, err := w.over()
@@ -66,7 +66,7 @@ func (w *simulation) wait(tasks int, most time.Duration) error {
 		case err != nil:
 			return err
 		case n >= tasks:
-			return w.b.sleep(300 * time.Millisecond) // the queue is told last
+			return w.b.sleep(300 * time.Millisecond) // the queue is updated last
 		case time.Now().After(deadline):
 			return fmt.Errorf("after %v %d of %d tasks have ended", most, n, tasks)
 		}
@@ -76,7 +76,7 @@ func (w *simulation) wait(tasks int, most time.Duration) error {
 	}
 }
 
-// end ends everything in order and takes the reports.
+// end ends all processes in order and collects their reports.
 func (w *simulation) end() error {
 	var all []error
 	for name, c := range w.agents {
@@ -97,7 +97,7 @@ func (w *simulation) end() error {
 	return errors.Join(all...)
 }
 
-// kill ends what an error has left.
+// kill kills the processes that are left after an error.
 func (w *simulation) kill() {
 	for _, c := range w.agents {
 		c.kill()
@@ -110,7 +110,7 @@ func (w *simulation) kill() {
 	}
 }
 
-// allDone complains of tasks that did not end as they should, or more than once.
+// allDone checks that all tasks are done, each once.
 func (w *simulation) allDone(tasks int) error {
 	n := 0
 	for _, r := range w.reports {

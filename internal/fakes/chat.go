@@ -16,7 +16,7 @@ func checkChat(x *exchange) *refusal {
 	return nil
 }
 
-// A completion is an answer over Chat Completions while it is put together.
+// A completion is an answer over Chat Completions under construction.
 type completion struct {
 	*exchange
 	frames [][]byte
@@ -39,7 +39,7 @@ func answerChat(x *exchange) *reply {
 	return &reply{mime: eventStream, header: x.openaiHeaders(), frames: c.frames, end: end, middle: c.middle}
 }
 
-// chunk adds one with a single choice.
+// chunk adds a chunk with a single choice.
 func (c *completion) chunk(delta json.RawMessage, finish, usage any) {
 	choice := object("index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish)
 	c.data(append(c.commonFields("chat.completion.chunk"), c.withUsage([]json.RawMessage{choice}, usage)...)...)
@@ -48,8 +48,7 @@ func (c *completion) chunk(delta json.RawMessage, finish, usage any) {
 	}
 }
 
-// withUsage adds the usage where a client has asked for it: null everywhere
-// but at the end.
+// withUsage adds the usage if the client asked for it: null everywhere but at the end.
 func (c *completion) withUsage(choices []json.RawMessage, usage any) []any {
 	kv := []any{"choices", array(choices)}
 	if c.wantsUsage() {
@@ -65,14 +64,14 @@ func (c *completion) data(kv ...any) {
 	c.frames = append(c.frames, fmt.Appendf(nil, "data: %s\n\n", object(kv...)))
 }
 
-// commonFields is what all chunks of an answer share.
+// commonFields are in all chunks of an answer.
 func (c *completion) commonFields(kind string) []any {
 	return []any{"id", c.id("chatcmpl-", 0), "object", kind, "created", c.created(), "model", c.snapshot(),
 		"service_tier", "default", "system_fingerprint", "fp_0123456789"}
 }
 
-// say streams reasoning, text and refusal. OpenAI hides the reasoning; the
-// name under which others show it is theirs.
+// say streams reasoning, text and refusal. OpenAI hides the reasoning; others show it
+// under this name.
 func (c *completion) say() {
 	for _, piece := range words(c.step.Reasoning) {
 		c.chunk(object("reasoning_content", piece), nil, nil)
@@ -89,7 +88,7 @@ func (c *completion) say() {
 	}
 }
 
-// call streams a call in one of the many ways in which servers do it.
+// call streams a call in one of the ways in which servers do it.
 func (c *completion) call(i int) {
 	name, id, arguments := c.step.Calls[i].Name, c.callID(i), c.step.Calls[i].arguments()
 	first := []any{"name", name}
@@ -148,7 +147,7 @@ func (c *completion) close() {
 	}
 }
 
-// finish is why the model stopped.
+// finish is the finish reason.
 func (c *completion) finish() string {
 	switch {
 	case c.step.Incomplete != "":
@@ -169,7 +168,7 @@ func (c *completion) remember() {
 	})
 }
 
-// whole is the answer in one piece.
+// whole is the answer without streaming.
 func (c *completion) whole() json.RawMessage {
 	message := []any{"role", "assistant", "content", orNull(c.step.text()), "refusal", orNull(c.step.Refusal),
 		"annotations", []any{}}
@@ -182,7 +181,8 @@ func (c *completion) whole() json.RawMessage {
 		message = append(message, "tool_calls", calls)
 	}
 	choice := object("index", 0, "message", object(message...), "logprobs", nil, "finish_reason", c.finish())
-	return object(append(c.commonFields("chat.completion"), "choices", []json.RawMessage{choice}, "usage", c.usageObject())...)
+	return object(append(c.commonFields("chat.completion"), "choices", []json.RawMessage{choice}, "usage",
+		c.usageObject())...)
 }
 
 func (c *completion) usageObject() json.RawMessage {

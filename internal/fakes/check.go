@@ -34,7 +34,7 @@ const (
 	everyService   = modelServices + " " + searchServices + " page " + listServices
 )
 
-// faults says which services can fail in which way.
+// faults lists the services that can have each fault.
 var faults = map[string]string{
 	"abort":             everyService,       // the connection is reset in the middle
 	"cut":               everyService,       // it ends in the middle: cleanly if streamed, short of its length if not
@@ -49,7 +49,7 @@ var faults = map[string]string{
 	"no_done":           "chat",             // finish_reason comes, [DONE] does not
 }
 
-// variants says which services know which other spellings.
+// variants lists the services that know each format.
 var variants = map[string]string{
 	"args_null":           "chat", // arguments: null, and nothing else
 	"args_late":           "chat", // no arguments at first, no name later
@@ -67,7 +67,7 @@ var variants = map[string]string{
 
 const maxDelay = 10 * time.Minute
 
-// check looks for what cannot be meant.
+// check validates a scenario.
 func (sc *Scenario) check() error {
 	if sc.Context < 0 {
 		return wrong("context", "it is negative")
@@ -213,7 +213,7 @@ func (c *Call) arguments() string {
 	return string(c.Arguments)
 }
 
-// text returns what the model says.
+// text returns the answer of the model.
 func (s *Step) text() string { return s.Text + strings.Join(s.Pieces, "") }
 
 // pieces returns the text in the parts in which it is streamed.
@@ -224,7 +224,7 @@ func (s *Step) pieces() []string {
 	return words(s.Text)
 }
 
-// words cuts a text before each blank, as tokens do.
+// words splits a text before each space, as tokens are.
 func words(text string) []string {
 	var all []string
 	for text != "" {
@@ -240,7 +240,7 @@ func words(text string) []string {
 
 func hasWord(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
-// known checks that a fault or variant exists, and that the service can have it.
+// known checks that a fault or variant exists for the service.
 func known(what, name, on string, table map[string]string) error {
 	services, ok := table[name]
 	switch {

@@ -8,22 +8,21 @@ import (
 	"slices"
 )
 
-// A dialog is what the server remembers of a conversation, to see whether the
-// next request goes on from there.
+// A dialog is what the server remembers of a conversation, to check the next request.
 type dialog struct {
 	head   []byte          // the last request up to the end of its conversation; nil if there was none
 	length int             // of the conversation when it was last answered
-	told   []entry         // what the model said then
-	calls  map[string]bool // the ids of all calls that may occur
+	told   []entry         // the last answer
+	calls  map[string]bool // IDs of all calls that may occur
 }
 
 func newDialog() *dialog { return &dialog{calls: map[string]bool{}} }
 
-// follows returns what is wrong with a request that goes on with a dialog.
+// follows returns what is wrong with a request that continues a dialog.
 func (d *dialog) follows(on string, step *Step, body []byte, all []entry) []string {
 	if d.head == nil {
 		for _, e := range all {
-			d.calls[e.id] = true // brought along from somewhere else
+			d.calls[e.id] = true // from an earlier conversation
 		}
 		return nil
 	}
@@ -40,8 +39,8 @@ func (d *dialog) follows(on string, step *Step, body []byte, all []entry) []stri
 	return wrong
 }
 
-// extends checks that the body begins with the one before: what a provider has
-// read once it finds in its cache, if not a byte of it has changed.
+// extends checks that the body begins with the one before: a provider's cache needs an
+// identical prefix.
 func (d *dialog) extends(body []byte) []string {
 	if bytes.HasPrefix(body, d.head) {
 		return nil
@@ -73,8 +72,8 @@ func (d *dialog) repeats(on string, all []entry) []string {
 	return wrong
 }
 
-// same tells whether a client repeated an entry faithfully. Arguments that are
-// no JSON it may have replaced.
+// same reports whether a client repeated an entry. It may have replaced arguments that
+// are no JSON.
 func same(on string, told, now entry) bool {
 	if told.kind != now.kind {
 		return false
@@ -88,7 +87,7 @@ func same(on string, told, now entry) bool {
 	return told == now
 }
 
-// String names an entry in a complaint.
+// String describes an entry in a violation.
 func (e entry) String() string {
 	switch e.kind {
 	case said:
@@ -104,7 +103,7 @@ func (e entry) String() string {
 // request remembers a request.
 func (d *dialog) request(on string, body []byte) { d.head = head(on, body) }
 
-// answer remembers an answer that reached its end.
+// answer remembers an answer that was sent to its end.
 func (d *dialog) answer(length int, told []entry) {
 	d.length, d.told = length, told
 	for _, e := range told {
@@ -114,8 +113,8 @@ func (d *dialog) answer(length int, told []entry) {
 	}
 }
 
-// head returns the request up to the last entry of its conversation. Input
-// that is a mere string cannot be gone on with: all that must stay is nothing.
+// head returns the request up to the last entry of its conversation. Input that is a
+// mere string cannot be continued: nothing has to stay.
 func head(on string, body []byte) []byte {
 	name := "messages"
 	if on == onResponses {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// An entry is one thing that a conversation consists of, whichever way the
-// service spells it.
+// An entry is a part of a conversation, in no particular format.
 type entry struct {
 	kind string // said (by the model), call, result, reasoning, other
 	id   string // of a call, its result, or a reasoning item
@@ -23,7 +22,7 @@ const (
 	other     = "other"
 )
 
-// entries takes the conversation out of a request.
+// entries returns the conversation of a request.
 func entries(on string, fields map[string]any) []entry {
 	var all []entry
 	switch on {
@@ -42,7 +41,7 @@ func entries(on string, fields map[string]any) []entry {
 	return all
 }
 
-// fromItem reads an item of the Responses input.
+// fromItem converts an item of the Responses input.
 func fromItem(item any) entry {
 	switch digText(item, "type") {
 	case "function_call":

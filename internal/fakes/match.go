@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// pick finds the step for a request: the next one, or one of the unordered
-// ones that stand together with it. It leaves none if the service differs.
+// pick finds the step for a request: the next one, or one of the unordered ones
+// adjacent to it. There is none if the service differs.
 func (x *exchange) pick(refused *refusal) {
 	fallback := -1
 	for i := range x.sc.Steps {
@@ -34,7 +34,7 @@ func (x *exchange) pick(refused *refusal) {
 	}
 }
 
-// fits tells whether a step is meant for the request beyond doubt.
+// fits reports whether a step is certainly meant for the request.
 func (x *exchange) fits(step *Step, refused *refusal) bool {
 	switch {
 	case step.On != x.on, step.On == onPage && !x.asksFor(step.Path):
@@ -45,8 +45,8 @@ func (x *exchange) fits(step *Step, refused *refusal) bool {
 	return step.Refused == 0 && (!step.Unordered || len(x.differences(&step.Want)) == 0)
 }
 
-// asksFor tells whether the request is for a certain page. The path may be
-// written in plain letters or with percent signs.
+// asksFor reports whether the request is for a certain page. The path may be escaped or
+// not.
 func (x *exchange) asksFor(path string) bool {
 	plain := x.r.URL.Path
 	if x.r.URL.RawQuery != "" {
@@ -61,7 +61,7 @@ func (x *exchange) take(i int) {
 	x.requests[x.number-1].Step = i + 1
 }
 
-// expected says what should have come instead.
+// expected names the next step.
 func (x *exchange) expected() string {
 	if i := slices.Index(x.used, false); i >= 0 {
 		return fmt.Sprintf("the next is step %d (%s)", i+1, x.sc.Steps[i].On)
@@ -69,8 +69,8 @@ func (x *exchange) expected() string {
 	return "all steps are done"
 }
 
-// compare notes how the request differs from what its step wants, and from
-// what the conversation so far demands.
+// compare records how the request differs from its step, and from the conversation so
+// far.
 func (x *exchange) compare() {
 	for _, why := range x.differences(&x.step.Want) {
 		x.violate("%s", why)
@@ -87,14 +87,14 @@ func (x *exchange) compare() {
 	}
 	x.dialog = x.dialogs[name]
 	if digText(x.fields, "previous_response_id") != "" {
-		return // the server has the conversation, not the request
+		return // the server has the conversation
 	}
 	for _, why := range x.dialog.follows(x.on, x.step, x.body, x.all) {
 		x.violate("%s", why)
 	}
 }
 
-// differences lists what a request lacks of what is wanted.
+// differences lists how a request differs from what is wanted.
 func (x *exchange) differences(w *Want) []string {
 	var all []string
 	miss := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -121,7 +121,7 @@ func (x *exchange) differences(w *Want) []string {
 	return append(all, x.fieldDifferences(w)...)
 }
 
-// fieldDifferences does the same for the JSON of a body.
+// fieldDifferences does the same for the JSON of the body.
 func (x *exchange) fieldDifferences(w *Want) []string {
 	var all []string
 	miss := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -150,8 +150,8 @@ func (x *exchange) fieldDifferences(w *Want) []string {
 	return all
 }
 
-// contains tells whether the body has a text in it, as it stands or as a string of
-// the JSON.
+// contains reports whether the body contains a text, as it is or in a string of the
+// JSON.
 func (x *exchange) contains(s string) bool {
 	return strings.Contains(string(x.body), s) || inStrings(x.fields, s)
 }
@@ -172,13 +172,13 @@ func inStrings(v any, s string) bool {
 	return false
 }
 
-// streams tells whether a stream is wanted. Only Ollama does it unasked.
+// streams reports whether a stream is wanted. Only Ollama streams by default.
 func (x *exchange) streams() bool {
 	v, said := x.fields["stream"]
 	return v == true || !said && x.on == onOllama
 }
 
-// checkKeyLeaks notes a key that went where it does not belong.
+// checkKeyLeaks records a violation if a key was sent to another service, or in a body.
 func (x *exchange) checkKeyLeaks() {
 	for key, own := range map[string]bool{
 		x.sc.Key:         hasWord("responses chat models", x.on),

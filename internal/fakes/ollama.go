@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// refuseOllama spells an error of Ollama: a mere string.
+// refuseOllama formats an error of Ollama: a mere string.
 func refuseOllama(_ *exchange, r *refusal) *reply {
 	kv := []any{"error", r.message}
 	if r.status == http.StatusUnauthorized {
@@ -28,8 +28,7 @@ func checkOllama(x *exchange) *refusal {
 	return x.checkPulled()
 }
 
-// checkPulled checks that Ollama has the model. It takes a name without a tag
-// for the latest.
+// checkPulled checks that Ollama has the model. A name without a tag means the latest.
 func (x *exchange) checkPulled() *refusal {
 	model := digText(x.fields, "model")
 	if x.sc.knows(model) || x.sc.knows(model+":latest") {
@@ -75,7 +74,7 @@ func answerOllama(x *exchange) *reply {
 
 const ndjson = "application/x-ndjson"
 
-// line spells one object of the stream; the last one has the counts.
+// line formats one object of the stream; the last one has the usage.
 func (x *exchange) line(message json.RawMessage, done bool) []byte {
 	kv := []any{"model", digText(x.fields, "model"), "created_at", x.now(), "message", message, "done", done}
 	if !done {
@@ -101,7 +100,7 @@ func (x *exchange) now() string {
 	return startTime.Add(time.Duration(x.number) * time.Second).Format(time.RFC3339Nano)
 }
 
-// message is the answer in one piece.
+// message is the answer without streaming.
 func (x *exchange) message() json.RawMessage {
 	kv := []any{"role", "assistant", "content", x.step.text()}
 	if x.step.Reasoning != "" {
@@ -113,7 +112,7 @@ func (x *exchange) message() json.RawMessage {
 	return object(kv...)
 }
 
-// ollamaCalls spells some of the calls: arguments are objects.
+// ollamaCalls formats some of the calls: arguments are objects.
 func (x *exchange) ollamaCalls(from, to int) []json.RawMessage {
 	var all []json.RawMessage
 	for i := from; i < to; i++ {
@@ -128,7 +127,7 @@ func (x *exchange) ollamaCalls(from, to int) []json.RawMessage {
 	return all
 }
 
-// details describe a model that does not exist.
+// details describe an invented model.
 func details() json.RawMessage {
 	return object("parent_model", "", "format", "gguf", "family", "qwen3", "families", []string{"qwen3"},
 		"parameter_size", "8.2B", "quantization_level", "Q4_K_M")
@@ -176,7 +175,8 @@ func answerPs(x *exchange) *reply {
 	var all []json.RawMessage
 	for _, name := range x.sc.Models {
 		all = append(all, object("name", name, "model", name, "size", 6654289920, "digest", digest, "details", details(),
-			"expires_at", startTime.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0, "context_length", x.sc.context()))
+			"expires_at", startTime.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0,
+			"context_length", x.sc.context()))
 	}
 	return &reply{mime: "application/json; charset=utf-8", body: object("models", array(all))}
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// startTime is when everything happens: answers do not depend on the clock.
+// startTime is the time of all answers: they do not depend on the clock.
 var startTime = time.Date(2026, 5, 6, 3, 13, 2, 123456789, time.UTC)
 
 // created is the time of a request, a second after the one before.
 func (x *exchange) created() int64 { return startTime.Unix() + int64(x.number) }
 
-// id makes up an id that looks like those of OpenAI, the same every time.
+// id generates an ID like those of OpenAI, the same every time.
 func (x *exchange) id(prefix string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", prefix, x.number, n))
 	return prefix + hex.EncodeToString(sum[:])[:24]
@@ -41,7 +41,7 @@ func (x *exchange) remember(arguments func(*Call) string) {
 	x.dialog.answer(len(x.all), answer)
 }
 
-// openaiHeaders are what comes with each answer of OpenAI.
+// openaiHeaders are the headers of each response of OpenAI.
 func (x *exchange) openaiHeaders() map[string]string {
 	return map[string]string{
 		"x-request-id":                   x.id("req_", 0),
@@ -58,7 +58,7 @@ func (x *exchange) openaiHeaders() map[string]string {
 	}
 }
 
-// defaultErrors are the code and type that OpenAI gives with a status.
+// defaultErrors are OpenAI's code and type for a status.
 var defaultErrors = map[int][2]string{
 	http.StatusBadRequest:          {"", "invalid_request_error"},
 	http.StatusUnauthorized:        {"invalid_api_key", "invalid_request_error"},
@@ -70,7 +70,7 @@ var defaultErrors = map[int][2]string{
 	http.StatusServiceUnavailable:  {"server_is_overloaded", "service_unavailable_error"},
 }
 
-// errorObject spells an error of OpenAI.
+// errorObject formats an error of OpenAI.
 func (r *refusal) errorObject() json.RawMessage {
 	usual := defaultErrors[r.status]
 	return object("message", r.message, "type", orNull(cmp.Or(r.kind, usual[1])), "param", orNull(r.param), "code",
@@ -114,7 +114,7 @@ func masked(key string) string {
 	return key[:4] + strings.Repeat("*", len(key)-8) + key[len(key)-4:]
 }
 
-// checkBody reads the body of a request and checks its shape.
+// checkBody parses the body of a request and checks its shape.
 func (x *exchange) checkBody() *refusal {
 	if mime := x.r.Header.Get("Content-Type"); !strings.HasPrefix(mime, "application/json") {
 		return bad("the content type is %q, not application/json", mime)
@@ -134,7 +134,7 @@ func bad(format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 }
 
-// knows tells whether there is such a model.
+// knows reports whether a model exists.
 func (sc *Scenario) knows(model string) bool {
 	return len(sc.Models) == 0 || slices.Contains(sc.Models, model)
 }
@@ -160,7 +160,7 @@ func (x *exchange) checkOpenAI() *refusal {
 // snapshot is the dated name under which OpenAI's models answer.
 func (x *exchange) snapshot() string { return digText(x.fields, "model") + "-2025-04-14" }
 
-// usage is what the answer costs.
+// usage returns the usage of the answer.
 func (x *exchange) usage() Usage {
 	if x.step.Usage != nil {
 		return *x.step.Usage
@@ -172,14 +172,14 @@ func (x *exchange) usage() Usage {
 	return Usage{Input: int64(len(x.body)/4 + 1), Output: int64(words/4 + 1), Reasoning: int64(len(x.step.Reasoning) / 4)}
 }
 
-// padding fills a delta up to the same length, against those who listen in.
+// padding fills a delta up to the same length, against traffic analysis.
 func padding(delta string) string {
 	const filler = "QmFzZSBvZiBub3Ro"
 	return filler[min(len(delta), len(filler)):]
 }
 
-// chunks cuts arguments the way they are streamed: a few characters at a time,
-// two pieces at least.
+// chunks splits arguments as they are streamed: a few characters at a time, at least
+// two pieces.
 func chunks(s string) []string {
 	runes := []rune(s)
 	size := max(1, min(4, len(runes)/2))

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A reply is what goes back: a body, or a stream of frames.
+// A reply is a response: a body, or a stream of frames.
 type reply struct {
 	status  int // zero means 200
 	mime    string
 	header  map[string]string
 	body    []byte
 	frames  [][]byte
-	end     int // the first frame of a stream that says that the answer is complete
+	end     int // the first frame that marks the answer as complete
 	middle  int // a frame in the middle of a call's arguments
 	ending  ending
 	torn    bool
@@ -29,22 +29,22 @@ type reply struct {
 	between time.Duration // before each further frame
 }
 
-// An ending is the way in which a connection is left.
+// An ending is how a connection ends.
 type ending int
 
 const (
 	clean ending = iota
-	short        // before the promised length is reached
+	short        // before the announced length is reached
 	reset        // with a TCP reset
 )
 
-// A refusal is an error of a service in no particular spelling.
+// A refusal is an error of a service in no particular format.
 type refusal struct {
 	status                     int
 	code, kind, message, param string
 }
 
-// failure is the error that the step asks for.
+// failure is the error of the step.
 func (x *exchange) failure() *refusal {
 	f := x.step.Error
 	if f == nil {
@@ -55,7 +55,7 @@ func (x *exchange) failure() *refusal {
 		param: f.Param}
 }
 
-// decorate adds what a step says about the way an answer is sent.
+// decorate applies what the step says about the response.
 func (x *exchange) decorate(r *reply) *reply {
 	step := x.step
 	if step.Status != 0 {
@@ -80,7 +80,7 @@ func (x *exchange) decorate(r *reply) *reply {
 	return r
 }
 
-// breakOff makes a reply end in the wrong way.
+// breakOff applies a fault of the connection.
 func (r *reply) breakOff(fault string) {
 	keep, how := r.end, clean
 	switch fault {
@@ -104,8 +104,8 @@ func (r *reply) breakOff(fault string) {
 	r.frames, r.ending = r.frames[:keep], how
 }
 
-// send writes a reply. It gives up when the client goes away or the server is
-// closed; whoever still listens must not take that for the end of the reply.
+// send writes a reply. It aborts when the client leaves or the server is closed: the
+// client must not take that for the end of the reply.
 func (r *reply) send(w http.ResponseWriter, req *http.Request) {
 	if !pause(req.Context(), r.wait) {
 		panic(http.ErrAbortHandler)
@@ -132,8 +132,7 @@ func (r *reply) send(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// sendBody writes a reply that is in one piece, compressed if the client can
-// take it.
+// sendBody writes a body, compressed if the client accepts it.
 func (r *reply) sendBody(w http.ResponseWriter, req *http.Request, status int) {
 	body := r.body
 	if strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") && len(body) > 0 {
@@ -150,8 +149,8 @@ func (r *reply) sendBody(w http.ResponseWriter, req *http.Request, status int) {
 	hangUp(w, r.ending == reset)
 }
 
-// tornSize is how many bytes of a torn reply arrive at once: fewer than an event
-// has, and in the middle of characters.
+// tornSize is how many bytes of a torn reply arrive at once: fewer than an event has,
+// and in the middle of characters.
 const tornSize = 7
 
 func (r *reply) write(w http.ResponseWriter, b []byte) {
@@ -171,7 +170,7 @@ func (r *reply) write(w http.ResponseWriter, b []byte) {
 
 func flush(w http.ResponseWriter) { http.NewResponseController(w).Flush() }
 
-// hangUp closes the connection under the reply.
+// hangUp closes the connection.
 func hangUp(w http.ResponseWriter, hard bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -183,7 +182,7 @@ func hangUp(w http.ResponseWriter, hard bool) {
 	conn.Close()
 }
 
-// pause waits; it tells whether the client is still there.
+// pause waits and reports whether the client is still there.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d == 0 {
 		return ctx.Err() == nil
@@ -206,8 +205,8 @@ func gzipped(b []byte) []byte {
 	return out.Bytes()
 }
 
-// object spells a JSON object with its members in the order given: name,
-// value, name, value.
+// object encodes a JSON object with its members in the order given: name, value, name,
+// value.
 func object(kv ...any) json.RawMessage {
 	var b bytes.Buffer
 	for i := 0; i < len(kv); i += 2 {
@@ -223,7 +222,6 @@ func object(kv ...any) json.RawMessage {
 	return b.Bytes()
 }
 
-// mustMarshal is marshal for what cannot go wrong.
 func mustMarshal(v any) []byte {
 	text, err := marshal(v)
 	if err != nil {
@@ -232,7 +230,7 @@ func mustMarshal(v any) []byte {
 	return text
 }
 
-// array spells a JSON array that is never null.
+// array encodes a JSON array that is never null.
 func array[T any](all []T) json.RawMessage {
 	if len(all) == 0 {
 		return json.RawMessage("[]")

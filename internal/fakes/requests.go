@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkRequest checks what an OpenAI request says as a whole.
+// checkRequest checks an OpenAI request as a whole.
 func checkRequest(on string, fields map[string]any) string {
 	names := toolNames(fields)
 	if twice := repeated(names); twice != "" {
@@ -30,8 +30,8 @@ func checkRequest(on string, fields map[string]any) string {
 	return strictSchemas(fields)
 }
 
-// modelMismatch finds parameters that a model of OpenAI does not have: the older
-// ones do not reason, and those that do have no temperature.
+// modelMismatch finds parameters that a model of OpenAI does not have: the older ones
+// do not reason, and those that do have no temperature.
 func modelMismatch(fields map[string]any) string {
 	model, foreign := digText(fields, "model"), []string{}
 	switch {
@@ -58,7 +58,7 @@ func repeated(names []string) string {
 	return ""
 }
 
-// checkChoice checks that tools are there to choose from.
+// checkChoice checks that there are tools to choose from.
 func checkChoice(on string, fields map[string]any, names []string) string {
 	choice, chosen := chosenTool(fields)
 	_, parallel := fields["parallel_tool_calls"]
@@ -73,7 +73,7 @@ func checkChoice(on string, fields map[string]any, names []string) string {
 	return ""
 }
 
-// toolNames lists the tools of a request, whichever way they are spelled.
+// toolNames lists the tools of a request, in any format.
 func toolNames(fields map[string]any) []string {
 	var names []string
 	for _, tool := range digList(fields, "tools") {
@@ -82,8 +82,8 @@ func toolNames(fields map[string]any) []string {
 	return names
 }
 
-// chosenTool returns auto, none, required or the name of the tool that has to
-// be called, and whether the request says anything about it.
+// chosenTool returns auto, none, required or the name of the tool that has to be
+// called, and whether the request sets it.
 func chosenTool(fields map[string]any) (choice string, said bool) {
 	switch v := fields["tool_choice"].(type) {
 	case nil:
@@ -95,7 +95,7 @@ func chosenTool(fields map[string]any) (choice string, said bool) {
 	}
 }
 
-// strictSchemas checks the schemas that claim to be strict.
+// strictSchemas checks the schemas that are marked as strict.
 func strictSchemas(fields map[string]any) string {
 	for _, tool := range digList(fields, "tools") {
 		if f, ok := dig(tool, "function"); ok {
@@ -116,8 +116,8 @@ func strictSchemas(fields map[string]any) string {
 	return ""
 }
 
-// strictSchema finds what OpenAI does not accept in a strict schema: an object
-// that is open, or that does not require all it has.
+// strictSchema finds what OpenAI does not accept in a strict schema: an object that is
+// open, or that does not require all its properties.
 func strictSchema(at string, v any) string {
 	schema, _ := v.(map[string]any)
 	properties, isObject := schema["properties"].(map[string]any)

@@ -30,12 +30,12 @@ func checkResponses(x *exchange) *refusal {
 	return nil
 }
 
-// A turn is an answer over Responses while it is put together.
+// A turn is an answer over Responses under construction.
 type turn struct {
 	*exchange
 	id     string
 	frames [][]byte
-	output []json.RawMessage // the items that are done
+	output []json.RawMessage // items that are done
 	answer []entry
 	middle int
 }
@@ -57,14 +57,14 @@ func answerResponses(x *exchange) *reply {
 	return &reply{header: x.openaiHeaders(), body: t.response(t.status())}
 }
 
-// event adds one to the stream.
+// event adds an event to the stream.
 func (t *turn) event(kind string, kv ...any) {
 	kv = append([]any{"type", kind}, kv...)
 	data := object(append(kv, "sequence_number", len(t.frames))...)
 	t.frames = append(t.frames, fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, data))
 }
 
-// delta adds one with its padding.
+// delta adds an event with its padding.
 func (t *turn) delta(kind, delta string, kv ...any) {
 	if v, said := dig(t.fields, "stream_options.include_obfuscation"); !said || v == true {
 		kv = append(kv, "obfuscation", padding(delta))
@@ -79,8 +79,7 @@ func (t *turn) done(item json.RawMessage, told entry) {
 	t.answer = append(t.answer, told)
 }
 
-// think adds the reasoning. What the model thought is encrypted; a summary
-// comes only to those who ask for one.
+// think adds the reasoning. It is encrypted; a summary is sent only on request.
 func (t *turn) think() {
 	if t.step.Reasoning == "" {
 		return
@@ -123,7 +122,7 @@ func (t *turn) sealed(id string) string {
 	return ""
 }
 
-// stores tells whether the server keeps the response.
+// stores reports whether the server stores the response.
 func (t *turn) stores() bool { return t.fields["store"] == nil || t.fields["store"] == true }
 
 // say adds the text, or the refusal.
@@ -188,7 +187,7 @@ func (t *turn) call(i int) {
 	t.done(item(t.itemStatus(), arguments), entry{called, callID, c.Name, arguments})
 }
 
-// itemStatus is that of an item which is done.
+// itemStatus is the status of an item that is done.
 func (t *turn) itemStatus() string {
 	if t.step.Incomplete != "" {
 		return "incomplete"
@@ -196,7 +195,7 @@ func (t *turn) itemStatus() string {
 	return "completed"
 }
 
-// status is that of the response in the end.
+// status is the final status of the response.
 func (t *turn) status() string {
 	if t.step.Fault == "failed" {
 		return "failed"
@@ -204,8 +203,8 @@ func (t *turn) status() string {
 	return t.itemStatus()
 }
 
-// close adds the terminal event and remembers what was said, unless the client
-// never gets to hear the end of it.
+// close adds the terminal event and remembers the answer, unless the client never gets
+// its end.
 func (t *turn) close() {
 	f := t.failure()
 	switch t.step.Fault {
@@ -227,7 +226,7 @@ func (t *turn) close() {
 	}
 }
 
-// response spells the whole object. Until the end it has no usage.
+// response formats the whole object. Until the end it has no usage.
 func (t *turn) response(status string) json.RawMessage {
 	var completed, incomplete, failed, usage any
 	tier := "default"
@@ -258,7 +257,7 @@ func (t *turn) response(status string) json.RawMessage {
 		"truncation", echo("truncation", "disabled"), "usage", usage, "user", nil, "metadata", echo("metadata", object()))
 }
 
-// echo returns a function that finds a member of the request, or else what is usual.
+// echo returns a function that finds a member of the request, or returns a default.
 func (x *exchange) echo() func(path string, usual any) any {
 	return func(path string, usual any) any {
 		if v, ok := dig(x.fields, path); ok && v != nil {
@@ -268,7 +267,7 @@ func (x *exchange) echo() func(path string, usual any) any {
 	}
 }
 
-// tools echoes the tools; one that does not say otherwise becomes strict.
+// tools echoes the tools; one without "strict" becomes strict.
 func (t *turn) tools() []json.RawMessage {
 	var all []json.RawMessage
 	for _, tool := range digList(t.fields, "tools") {

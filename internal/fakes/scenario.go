@@ -1,15 +1,13 @@
-// Package fakes plays the services that hako talks to: OpenAI (Responses and
-// Chat Completions), Ollama, three search engines, plain pages and COEIROINK. A
-// scenario says, request by request, what is asked and what is answered.
+// Package fakes is a fake of the services that hako uses: OpenAI (Responses and Chat
+// Completions), Ollama, three search engines, web pages and COEIROINK. A scenario
+// defines, request by request, what is requested and what is answered.
 //
-// It thinks nothing up and knows nothing of hako: what is in a scenario comes
-// out, spelled as the service spells it, faults included. Tests and the
-// command in serve are the only ones to link it.
+// It knows nothing of hako: what a scenario says is sent in the format of the service,
+// faults included. Only tests and the command in serve link it.
 //
-// The one rule to keep: it is stricter than the services are. A field that
-// they do not document, a call without its result, a request nobody expected
-// and a step nobody asked for are all violations, and [Server.Finish] lists
-// them.
+// It is stricter than the services. An undocumented field, a call without its result,
+// an unexpected request and a step that was never requested are all violations, which
+// [Server.Finish] lists.
 package fakes
 
 import (
@@ -24,25 +22,25 @@ import (
 	"hako/run/fault"
 )
 
-// A Scenario is what a [Server] plays.
+// A Scenario is what a [Server] serves.
 //
-// The lists of models, GET / and Ollama's show, ps and version are answered
-// freely as long as no step is about them.
+// The lists of models, GET / and Ollama's show, ps and version are answered without
+// steps as long as no step is about them.
 type Scenario struct {
-	Key       string `yaml:"key"`        // of OpenAI; empty means that any will do, even none
+	Key       string `yaml:"key"`        // of OpenAI; empty means that any is accepted, even none
 	GoogleKey string `yaml:"google_key"` // empty means google-key-0123456789abcdef
 	GoogleCX  string `yaml:"google_cx"`  // empty means cx-0123456789
 	BraveKey  string `yaml:"brave_key"`  // empty means brave-key-0123456789abcdef
 
-	Models       []string `yaml:"models"`       // what is there to be asked; none means whatever is asked for
-	Context      int      `yaml:"context"`      // tokens an Ollama model says it can hold; zero means 32768
+	Models       []string `yaml:"models"`       // that exist; none means every model
+	Context      int      `yaml:"context"`      // context size of Ollama models in tokens; zero means 32768
 	Capabilities []string `yaml:"capabilities"` // of Ollama models; none means completion and tools
 
-	Steps []Step `yaml:"steps"` // one for each request, in this order
+	Steps []Step `yaml:"steps"` // one for each request, in order
 
-	Speech *Speech `yaml:"speech"` // an engine that speaks; nil means that there is none
+	Speech *Speech `yaml:"speech"` // a speech engine; nil means none
 
-	text string // what it was read from; empty if it was put together by hand
+	text string // that it was parsed from; empty if it was made by code
 }
 
 // A Step is one request and its answer.
@@ -50,44 +48,46 @@ type Step struct {
 	On string `yaml:"on"` // the service: see services
 
 	// The request.
-	Want      Want   `yaml:"want"`
-	Refused   int    `yaml:"refused"`    // the server must refuse the request by itself with this status: a wrong key, an unknown model
+	Want Want `yaml:"want"`
+	// Refused is the status with which the server must refuse the request by itself,
+	// for a wrong key or an unknown model.
+	Refused   int    `yaml:"refused"`
 	Dialog    string `yaml:"dialog"`     // which of several interleaved conversations this belongs to
-	NewDialog bool   `yaml:"new_dialog"` // nothing of what went before has to be repeated
+	NewDialog bool   `yaml:"new_dialog"` // nothing that went before has to be repeated
 	Compacted bool   `yaml:"compacted"`  // the conversation goes on, but may have been shortened
-	Unordered bool   `yaml:"unordered"`  // may change places with the unordered steps next to it
+	Unordered bool   `yaml:"unordered"`  // may change places with adjacent unordered steps
 
 	// The answer of a model.
 	Text       string   `yaml:"text"`
 	Pieces     []string `yaml:"pieces"` // the text as it is streamed; none means a word at a time
 	Calls      []Call   `yaml:"calls"`
 	Reasoning  string   `yaml:"reasoning"`  // over Responses the client has to send it again
-	Refusal    string   `yaml:"refusal"`    // the model declines, in these words
+	Refusal    string   `yaml:"refusal"`    // the model declines with this text
 	Incomplete string   `yaml:"incomplete"` // why it stopped early: length or content_filter
-	Usage      *Usage   `yaml:"usage"`      // nil means a guess by length
+	Usage      *Usage   `yaml:"usage"`      // nil means an estimate by length
 
 	// The answer of a search engine, or of a page.
 	Hits    []Hit  `yaml:"hits"`
 	Path    string `yaml:"path"`    // of a page, from /pages/ on, with its query
-	Type    string `yaml:"type"`    // the content type that goes with Body
-	Body    string `yaml:"body"`    // this, verbatim, whatever the service
-	Altered string `yaml:"altered"` // the query the engine would rather have had
+	Type    string `yaml:"type"`    // content type of Body
+	Body    string `yaml:"body"`    // sent verbatim, whatever the service
+	Altered string `yaml:"altered"` // the engine's corrected query
 
-	// What goes wrong.
+	// Faults.
 	Fault   string            `yaml:"fault"`   // see faults
-	Variant string            `yaml:"variant"` // a spelling that some servers use; see variants
-	Status  int               `yaml:"status"`  // zero means 200, or what goes with Error
+	Variant string            `yaml:"variant"` // a format that some servers use; see variants
+	Status  int               `yaml:"status"`  // zero means 200, or that of Error
 	Error   *Failure          `yaml:"error"`
 	Headers map[string]string `yaml:"headers"`
-	Torn    bool              `yaml:"torn"` // the bytes arrive in crumbs
+	Torn    bool              `yaml:"torn"` // the response arrives in pieces of a few bytes
 
 	DelayMS      int `yaml:"delay_ms"`       // before the answer begins
 	PieceDelayMS int `yaml:"piece_delay_ms"` // between its pieces
 }
 
-// Want is what a request must look like. What is not said is not checked.
+// Want is what a request must look like. Empty fields are not checked.
 type Want struct {
-	Contains   []string          `yaml:"contains"` // somewhere in the body, as it stands or once the JSON is read
+	Contains   []string          `yaml:"contains"` // somewhere in the body, as it is or in a string of the JSON
 	Lacks      []string          `yaml:"lacks"`
 	Tools      []string          `yaml:"tools"`       // exactly these, in this order
 	ToolChoice string            `yaml:"tool_choice"` // auto, none, required, or the name of a tool
@@ -99,18 +99,18 @@ type Want struct {
 	Headers    map[string]string `yaml:"headers"`
 }
 
-// A Call is one that the model makes.
+// A Call is a tool call of the model.
 type Call struct {
-	ID        string    `yaml:"id"` // empty means that the server thinks one up
+	ID        string    `yaml:"id"` // empty means one generated by the server
 	Name      string    `yaml:"name"`
 	Arguments Arguments `yaml:"arguments"`
 	Verbatim  string    `yaml:"arguments_text"` // instead of Arguments: need not be JSON
 }
 
-// Arguments are the text of a JSON object, written as YAML in a scenario.
+// Arguments is the text of a JSON object, written as YAML in a scenario.
 type Arguments string
 
-// UnmarshalYAML turns YAML into JSON.
+// UnmarshalYAML converts YAML to JSON.
 func (a *Arguments) UnmarshalYAML(n *yaml.Node) error {
 	var v map[string]any
 	if err := n.Decode(&v); err != nil {
@@ -121,7 +121,7 @@ func (a *Arguments) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
-// Usage is the bill. Cached is a part of Input, Reasoning of Output.
+// Usage is the token usage. Cached is a part of Input, Reasoning of Output.
 type Usage struct {
 	Input     int64 `yaml:"input"`
 	Cached    int64 `yaml:"cached"`
@@ -129,7 +129,7 @@ type Usage struct {
 	Reasoning int64 `yaml:"reasoning"`
 }
 
-// A Failure is an error of the service; each spells it in its own way.
+// A Failure is an error of the service, in no particular format.
 type Failure struct {
 	Code    string `yaml:"code"`
 	Type    string `yaml:"type"`
@@ -145,10 +145,10 @@ type Hit struct {
 	Age     string `yaml:"age"` // when it was written, as 2026-05-06T00:00:00; empty means unknown
 }
 
-// Parse reads a scenario, YAML or JSON. It is strict: a key that means nothing
-// where it stands is an error.
+// Parse parses a scenario, YAML or JSON. A key without meaning at its place is an
+// error.
 //
-// $FAKE_URL stands for the address of the server, wherever it occurs.
+// $FAKE_URL is replaced by the URL of the server, wherever it occurs.
 func Parse(text string) (*Scenario, error) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	d.KnownFields(true)
@@ -166,7 +166,7 @@ func Parse(text string) (*Scenario, error) {
 	return sc, nil
 }
 
-// expanded returns the scenario with the server's address filled in.
+// expanded returns the scenario with the server's URL.
 func (sc *Scenario) expanded(url string) *Scenario {
 	if !strings.Contains(sc.text, urlName) {
 		return sc
@@ -180,7 +180,7 @@ func (sc *Scenario) expanded(url string) *Scenario {
 
 const urlName = "$FAKE_URL"
 
-// marshal spells a value as JSON the way servers do: < and > stay as they are.
+// marshal encodes JSON as servers do: < and > are not escaped.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -6,22 +6,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptKey finds what [Setup] left for the commands.
+// scriptKey is the key of what [Setup] stores for the commands.
 type scriptKey struct{}
 
-// A scriptState is where the fakes of one script stand.
+// A scriptState is the fake of one script.
 type scriptState struct {
 	t      testscript.T
-	server *Server // nil when none is running
+	server *Server // nil if none is running
 }
 
-// Setup must be called by the setup of scripts that use [Command]. A script
-// cannot fail after its last line, but the test it runs in can.
+// Setup must be called by the setup of scripts that use [Command]. A script cannot fail
+// after its last line, but its test can.
 func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &scriptState{t: env.T()} }
 
-// Command is for scripts: "fake FILE" plays the scenario in FILE and sets the
-// environment so that programs find it. A script that leaves violations behind
-// fails, if not by [Done] then at its end.
+// Command is for scripts: "fake FILE" serves the scenario in FILE and sets the
+// environment so that programs find it. A script with violations fails, if not by
+// [Done] then at its end.
 func Command(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: fake FILE")
@@ -43,8 +43,8 @@ func Command(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// Done is for scripts: "fake-done" ends the fake and fails if anything was
-// wrong. Another one can be started after it.
+// Done is for scripts: "fake-done" ends the fake and fails if there were violations.
+// Another one can be started after it.
 func Done(ts *testscript.TestScript, neg bool, args []string) {
 	at := stateOf(ts)
 	if neg || len(args) != 0 || at.server == nil {
@@ -66,7 +66,7 @@ func stateOf(ts *testscript.TestScript) *scriptState {
 	return at
 }
 
-// setEnv sets the variables, and empties what an earlier fake has set.
+// setEnv sets the variables, and clears those of an earlier fake.
 func setEnv(ts *testscript.TestScript, env []string) {
 	for _, name := range Names() {
 		if ts.Getenv(name) != "" {
@@ -79,8 +79,7 @@ func setEnv(ts *testscript.TestScript, env []string) {
 	}
 }
 
-// report writes the violations into the log of the script and tells whether
-// there are any.
+// report logs the violations and reports whether there are any.
 func report(ts *testscript.TestScript, s *Server) bool {
 	all := s.Finish()
 	for _, v := range all {

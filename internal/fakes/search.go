@@ -16,8 +16,7 @@ const (
 	bravePath  = "/res/v1/web/search"
 )
 
-// checkQuery checks the parameters of a query. One that is there twice fits
-// nothing.
+// checkQuery checks the parameters of a query against a record of requests.txt.
 func checkQuery(name string, q url.Values) string {
 	fields := map[string]any{}
 	for param, all := range q {
@@ -37,7 +36,7 @@ func (x *exchange) queryNumber(name string, usual int) int {
 	return usual
 }
 
-// hits returns the results as far as they were asked for.
+// hits returns the requested number of results.
 func (x *exchange) hits(most int) []Hit { return x.step.Hits[:min(most, len(x.step.Hits))] }
 
 func checkGoogle(x *exchange) *refusal {
@@ -59,14 +58,14 @@ func checkGoogle(x *exchange) *refusal {
 	return nil
 }
 
-// googleStatuses are the words for a status.
+// googleStatuses are Google's names of a status.
 var googleStatuses = map[int]string{
 	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
 	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusInternalServerError: "INTERNAL",
 	http.StatusServiceUnavailable: "UNAVAILABLE",
 }
 
-// googleReasons are the words that stand in the list of errors.
+// googleReasons are the names in the list of errors.
 var googleReasons = map[int]string{
 	http.StatusBadRequest: "badRequest", http.StatusForbidden: "forbidden",
 	http.StatusTooManyRequests:     "rateLimitExceeded",
@@ -138,7 +137,8 @@ func checkBrave(x *exchange) *refusal {
 	return &refusal{status: http.StatusUnprocessableEntity, code: "VALIDATION", message: why, param: name}
 }
 
-// braveHeaders are what comes with each answer of Brave: by the second, by the month.
+// braveHeaders are the headers of each response of Brave: limits by the second and by
+// the month.
 func braveHeaders() map[string]string {
 	return map[string]string{
 		"X-RateLimit-Limit": "1, 15000", "X-RateLimit-Policy": "1;w=1, 15000;w=2592000",
@@ -146,7 +146,7 @@ func braveHeaders() map[string]string {
 	}
 }
 
-// braveCodes are the usual ones for a status.
+// braveCodes are the defaults for a status.
 var braveCodes = map[int]string{
 	http.StatusTooManyRequests: "RATE_LIMITED", http.StatusNotFound: "SUBSCRIPTION_NOT_FOUND",
 	http.StatusUnprocessableEntity: "VALIDATION",
@@ -199,7 +199,7 @@ func checkSearxng(x *exchange) *refusal {
 	return nil
 }
 
-// refuseSearxng spells an error as SearXNG does: a page.
+// refuseSearxng formats an error of SearXNG: an HTML page.
 func refuseSearxng(_ *exchange, r *refusal) *reply {
 	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil,
 		"<!doctype html>\n<html lang=en>\n<title>%d %s</title>\n<h1>%[2]s</h1>\n<p>%s</p>\n", r.status,

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// A Server plays a scenario on a port of the loopback interface.
+// A Server serves a scenario on a port of the loopback interface.
 type Server struct {
 	url  string
 	sc   *Scenario
@@ -25,22 +25,22 @@ type Server struct {
 	requests   []Request
 	violations []string
 	dialogs    map[string]*dialog // by service and name
-	responses  map[string][]entry // the calls of each stored response, by its id
-	said       []string           // the texts of requests for sound
-	sounds     int                // how many requests for sound there were
+	responses  map[string][]entry // the calls of each stored response, by its ID
+	said       []string           // texts of speech requests
+	sounds     int                // number of speech requests
 }
 
 // A Request is one that arrived.
 type Request struct {
-	On     string // the service; empty if there is none at that address
-	Step   int    // which one answered it, from 1; zero means none
+	On     string // the service; empty if there is none at that path
+	Step   int    // that answered it, from 1; zero means none
 	Method string
 	URL    string
 	Header http.Header
 	Body   []byte
 }
 
-// Start plays a scenario. Its port is free for others again after [Server.Close].
+// Start serves a scenario until [Server.Close].
 func Start(sc *Scenario) *Server {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,24 +57,23 @@ func Start(sc *Scenario) *Server {
 	return s
 }
 
-// URL returns the address, without a slash at the end.
+// URL returns the URL of the server, without a slash at the end.
 func (s *Server) URL() string { return s.url }
 
-// Requests returns what has arrived so far.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Close ends the server and whatever it is still sending.
+// Close ends the server and its responses.
 func (s *Server) Close() {
 	s.stop()
 	s.http.Close()
 }
 
-// Finish returns all violations: what was wrong with the requests, and which
-// steps nobody asked for.
+// Finish returns all violations: of requests, and steps that were never requested.
 func (s *Server) Finish() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,19 +86,19 @@ func (s *Server) Finish() []string {
 	return append(all, s.checkSpoken()...)
 }
 
-// closedPort is one that nothing listens on.
+// closedPort is a URL that nothing listens on.
 const closedPort = "http://127.0.0.1:1"
 
-// Names are the environment variables that [Server.Env] may set. The ones it
-// does not set should be unset, or the real services would be asked.
+// Names are the environment variables that [Server.Env] may set. The others should be
+// unset, or the real services would be used.
 func Names() []string {
 	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HAKO_OPENAI_API", "OLLAMA_HOST", "HAKO_GOOGLE_URL",
 		"GOOGLE_API_KEY",
 		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL", "HAKO_SPEECH_URL"}
 }
 
-// Env returns the environment that leads a program to this server, for the
-// services that occur in the scenario. The others are really absent.
+// Env returns the environment that leads a program to this server, for the services in
+// the scenario.
 func (s *Server) Env() []string {
 	env := []string{"FAKE_URL=" + s.url}
 	if s.plays("responses chat models") {
@@ -131,7 +130,7 @@ func (s *Server) Env() []string {
 	return env
 }
 
-// plays tells whether a step is about one of the services.
+// plays reports whether a step is about one of the services.
 func (s *Server) plays(services string) bool {
 	return slices.ContainsFunc(s.sc.Steps, func(step Step) bool { return hasWord(services, step.On) })
 }
@@ -140,15 +139,15 @@ func (sc *Scenario) googleKey() string { return cmp.Or(sc.GoogleKey, "google-key
 func (sc *Scenario) googleCX() string  { return cmp.Or(sc.GoogleCX, "cx-0123456789") }
 func (sc *Scenario) braveKey() string  { return cmp.Or(sc.BraveKey, "brave-key-0123456789abcdef") }
 
-// A service is one thing that can be asked at an address.
+// A service is one endpoint.
 type service struct {
 	on, method, path string
 	check            func(*exchange) *refusal // finds what the service itself would refuse
 	answer           func(*exchange) *reply
-	refuse           func(*exchange, *refusal) *reply // spells an error
+	refuse           func(*exchange, *refusal) *reply // formats an error
 }
 
-// services lists what can be asked, and where.
+// services lists the endpoints.
 func services() []service {
 	return []service{
 		{onResponses, "POST", "/v1/responses", checkResponses, answerResponses, refuseOpenAI},
@@ -166,7 +165,7 @@ func services() []service {
 	}
 }
 
-// find returns the service at an address.
+// find returns the service of a path.
 func find(path string) (service, bool) {
 	all := services()
 	i := slices.IndexFunc(all, func(v service) bool {
@@ -178,7 +177,7 @@ func find(path string) (service, bool) {
 	return all[i], true
 }
 
-// An exchange is one request on its way to its answer.
+// An exchange is one request on its way to its response.
 type exchange struct {
 	*Server
 	service
@@ -186,7 +185,7 @@ type exchange struct {
 	number int // of the request, from 1
 	body   []byte
 	query  url.Values
-	fields map[string]any // of a JSON body, once it has been read
+	fields map[string]any // of a JSON body, once it was parsed
 	all    []entry        // its conversation
 	step   *Step          // nil if it has none
 	index  int            // of the step, from zero
@@ -195,7 +194,7 @@ type exchange struct {
 
 const maxBody = 64 << 20
 
-// serve receives a request and sends the answer.
+// serve receives a request and sends the response.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		io.WriteString(w, "Ollama is running")
@@ -203,12 +202,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return // the client went away in the middle
+		return // the client left
 	}
 	s.receive(r, body).send(w, r)
 }
 
-// receive finds the answer to a request. Requests are looked at one by one.
+// receive finds the response to a request. Requests are handled one by one.
 func (s *Server) receive(r *http.Request, body []byte) *reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +231,7 @@ func (s *Server) receive(r *http.Request, body []byte) *reply {
 	return x.respond()
 }
 
-// respond goes through what can happen to a request.
+// respond finds the step of a request and decides whether to answer or refuse it.
 func (x *exchange) respond() *reply {
 	refused := x.inspect()
 	x.pick(refused)
@@ -245,7 +244,7 @@ func (x *exchange) respond() *reply {
 	case x.step == nil && x.free():
 		return x.answer(x)
 	case x.step == nil:
-		x.violate("nobody expected a request now; %s", x.expected())
+		x.violate("unexpected request; %s", x.expected())
 		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "unexpected_request",
 			message: "the scenario has no step for this request"})
 	case x.step.Refused != 0:
@@ -268,15 +267,15 @@ func (x *exchange) play() *reply {
 	return x.decorate(x.verbatimOr(x.answer(x)))
 }
 
-// fails tells whether the step is an error of HTTP. What would be an error
-// inside a stream is one, too, when no stream was asked for.
+// fails reports whether the step is an HTTP error. What would be an error inside a
+// stream is one, too, if no stream was requested.
 func (x *exchange) fails() bool {
 	step := x.step
 	inStream := hasWord("error_flat error_nested", step.Fault) || step.Variant == "mid_stream_error"
 	return step.Status >= 400 || step.Error != nil && step.Fault == "" && !inStream || inStream && !x.streams()
 }
 
-// verbatimOr prefers the body that the step gives, if it gives one.
+// verbatimOr replaces the body by that of the step, if there is one.
 func (x *exchange) verbatimOr(r *reply) *reply {
 	if x.step.Body != "" {
 		r.body, r.frames, r.mime = []byte(x.step.Body), nil, cmp.Or(x.step.Type, r.mime)
@@ -284,7 +283,7 @@ func (x *exchange) verbatimOr(r *reply) *reply {
 	return r
 }
 
-// inspect looks for what the service would refuse by itself.
+// inspect finds what the service would refuse by itself.
 func (x *exchange) inspect() *refusal {
 	if x.r.Method != x.method {
 		return &refusal{status: http.StatusMethodNotAllowed, code: "method_not_supported",
@@ -296,11 +295,11 @@ func (x *exchange) inspect() *refusal {
 	return x.check(x)
 }
 
-// free tells whether a request needs no step: lists, as long as no step is
-// about them.
+// free reports whether a request needs no step: lists, as long as no step is about
+// them.
 func (x *exchange) free() bool { return hasWord(listServices, x.on) && !x.plays(x.on) }
 
-// violate notes what is wrong with the request.
+// violate records a violation.
 func (x *exchange) violate(format string, args ...any) {
 	where := fmt.Sprintf("request %d", x.number)
 	switch {

@@ -198,8 +198,8 @@ func (u union) check(at string, v any) string {
 	return of(at, v)
 }
 
-// decode reads one JSON object and nothing else. Unlike json.Unmarshal it does
-// not put up with a member that is there twice.
+// decode parses one JSON object and nothing else. Unlike json.Unmarshal it refuses a
+// duplicate member.
 func decode(body []byte) (map[string]any, error) {
 	var whole json.RawMessage // Unmarshal also refuses what is nested too deeply for value
 	if err := json.Unmarshal(body, &whole); err != nil {
@@ -299,7 +299,7 @@ func digList(v any, path string) []any {
 	return all
 }
 
-// digTrue tells whether there is a true at a path.
+// digTrue reports whether the value at a path is true.
 func digTrue(v any, path string) bool {
 	found, _ := dig(v, path)
 	return found == true

@@ -14,34 +14,34 @@ import (
 	"unicode/utf8"
 )
 
-// Speech is a COEIROINK engine. It needs no steps: it answers whatever makes
-// sense to it, and what does not is a violation.
+// Speech is a COEIROINK engine. It needs no steps: it answers every valid request, and
+// an invalid one is a violation.
 //
-// As the real one it stumbles, with 500, over a speed of 1.3 or more together
-// with a pitch of 0.1 and an intonation of 1.5.
+// Like the real one it fails, with 500, for a speed of 1.3 or more together with a
+// pitch of 0.1 and an intonation of 1.5.
 type Speech struct {
-	Down bool `yaml:"down"` // nobody listens at its address
+	Down bool `yaml:"down"` // nothing listens at its URL
 	Old  bool `yaml:"old"`  // it has no speakers_path_variant
 
-	Says   []string       `yaml:"says"`   // the texts to be heard, in this order; none means any
-	Fields map[string]any `yaml:"fields"` // what each request for sound must have
+	Says   []string       `yaml:"says"`   // the texts to be spoken, in this order; none means any
+	Fields map[string]any `yaml:"fields"` // that each synthesis request must have
 
-	// Faults say what goes wrong with the requests for sound, one after the
-	// other, empty for nothing. The last one goes on.
+	// Faults are those of the synthesis requests, one after the other, empty for none.
+	// The last one repeats.
 	Faults  []string `yaml:"faults"`
-	DelayMS int      `yaml:"delay_ms"` // before each sound
+	DelayMS int      `yaml:"delay_ms"` // before each response
 }
 
-// speechFaults are what can go wrong with a sound.
+// speechFaults are the faults of a synthesis request.
 const speechFaults = "500 422 cut abort html redirect short_wav not_wav endless_wav"
 
-// The speakers that the fake has, as they are found in Speech.Fields.
+// The speakers of the fake, for Speech.Fields.
 const (
 	firstSpeaker  = "3c37646f-3881-5374-2a83-149267990abc"
 	secondSpeaker = "cb11bdbd-78fc-4f16-b528-a400bae1782d"
 )
 
-// check looks for what cannot be meant.
+// check validates the speech of a scenario.
 func (s *Speech) check() error {
 	if s == nil {
 		return nil
@@ -60,13 +60,13 @@ func (s *Speech) check() error {
 	return nil
 }
 
-// speaks tells whether there is an engine to be asked.
+// speaks reports whether there is an engine.
 func (sc *Scenario) speaks() bool { return sc.Speech != nil && !sc.Speech.Down }
 
-// onSpeech is what the log calls the engine; no step can be about it.
+// onSpeech is the name of the engine in violations; no step can be about it.
 const onSpeech = "speech"
 
-// speechService finds what can be asked of the engine.
+// speechService returns the handler of a path of the engine.
 func (s *Server) speechService(method, path string) (func(*exchange) *reply, bool) {
 	answer, ok := map[string]func(*exchange) *reply{
 		"GET /v1/engine_info":           answerEngine,
@@ -83,7 +83,7 @@ func answerEngine(*exchange) *reply {
 	return &reply{body: object("device", "cpu", "version", "2.3.0")}
 }
 
-// answerPathVariant is missing in engines that are old.
+// answerPathVariant is missing in old engines.
 func answerPathVariant(x *exchange) *reply {
 	if x.sc.Speech.Old {
 		return &reply{status: http.StatusNotFound, body: object("detail", "Not Found")}
@@ -91,7 +91,7 @@ func answerPathVariant(x *exchange) *reply {
 	return &reply{body: speakers("path", "speaker_info/portrait.png")}
 }
 
-// answerSpeakers sends pictures along, as large as they are.
+// answerSpeakers includes large pictures, as the real engine does.
 func answerSpeakers(*exchange) *reply {
 	return &reply{body: speakers("base64", base64.StdEncoding.EncodeToString(make([]byte, 300<<10)))}
 }
@@ -109,7 +109,7 @@ func speakers(how, picture string) json.RawMessage {
 	})
 }
 
-// readBody reads the body of a request, which must be as the engine wants it.
+// readBody parses and checks the body of a request.
 func (x *exchange) readBody(name string) *reply {
 	fields, err := decode(x.body)
 	why := ""
@@ -129,7 +129,7 @@ func (x *exchange) readBody(name string) *reply {
 	return nil
 }
 
-// unprocessable spells an error as FastAPI does.
+// unprocessable formats an error as FastAPI does.
 func unprocessable(why string) *reply {
 	at, kind := "body", "value_error"
 	if missing, ok := strings.CutPrefix(why, "missing required parameter: '"); ok {
@@ -156,7 +156,7 @@ func answerProsody(x *exchange) *reply {
 func answerPredict(x *exchange) *reply   { return x.sound("predict") }
 func answerSynthesis(x *exchange) *reply { return x.sound("synthesis") }
 
-// sound answers a request for sound, or does what goes wrong instead.
+// sound answers a synthesis request, or applies a fault.
 func (x *exchange) sound(name string) *reply {
 	if refused := x.readBody(name); refused != nil {
 		return refused
@@ -202,7 +202,7 @@ func (x *exchange) voiceExists() bool {
 	return false
 }
 
-// extreme is what the real engine was seen to stumble over.
+// extreme is what the real engine fails for.
 func (x *exchange) extreme() bool {
 	return x.amount("speedScale") >= 1.3 && x.amount("pitchScale") >= 0.1 && x.amount("intonationScale") >= 1.5
 }
@@ -212,7 +212,7 @@ func broken() *reply {
 		body: []byte("Internal Server Error")}
 }
 
-// applyFault makes a sound go wrong as the scenario says.
+// applyFault applies the fault of the scenario.
 func (x *exchange) applyFault(r *reply) {
 	faults := x.sc.Speech.Faults
 	number := x.sounds
@@ -243,7 +243,7 @@ func (x *exchange) applyFault(r *reply) {
 	}
 }
 
-// compareSpeech compares a request for sound with what the scenario wants.
+// compareSpeech compares a request with the scenario.
 func (x *exchange) compareSpeech() {
 	if accept := x.r.Header.Get("Accept"); accept != "audio/wav" {
 		x.violate("Accept is %q, not audio/wav", accept)
@@ -257,8 +257,8 @@ func (x *exchange) compareSpeech() {
 	}
 }
 
-// checkSpoken returns what is wrong with what was said as a whole. A text that was
-// asked for again after an error counts once.
+// checkSpoken compares the spoken texts with the scenario. A text that was requested
+// again after an error counts once.
 func (s *Server) checkSpoken() []string {
 	if s.sc.Speech == nil || s.sc.Speech.Says == nil {
 		return nil

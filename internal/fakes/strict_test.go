@@ -37,7 +37,7 @@ func TestViolations(t *testing.T) {
 		{"unused step", endStep + "," + endStep, one(toResponses, responsesStart+end, 200),
 			[]string{"step 2 (responses) was never asked for"}},
 		{"extra request", "", one(toResponses, responsesStart+end, 400),
-			[]string{"request 1 (responses): nobody expected a request now; all steps are done"}},
+			[]string{"request 1 (responses): unexpected request; all steps are done"}},
 		{"wrong service", endStep, one(toChat, chatStart+end, 400), []string{"the next is step 1 (responses)", "step 1"}},
 		{"no such address", "", one("GET /v2/x", "", 404), []string{"there is no such address"}},
 		{"wrong method", endStep, one("GET /v1/responses", "", 405), []string{"Not allowed to GET"}},
@@ -279,7 +279,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	ask(t, s, "GET /api/tags", "")
-	finish(t, s, "request 2 (tags): nobody expected")
+	finish(t, s, "request 2 (tags): unexpected")
 }
 
 // TestRequests checks what is kept of a request.

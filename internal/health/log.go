@@ -1,7 +1,6 @@
 package health
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,63 +31,29 @@ const maxText = 16 << 10
 // the key error, these are error_kind, error_op and error_hint. Keys are trusted. Of a
 // struct without a String method only the type is written.
 func Logger(w io.Writer, format string, level slog.Leveler, secrets *redact.Set) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: redactor{secrets}.replace}
 	if format == JSON {
-		return slog.New(redactor{slog.NewJSONHandler(lineWriter{w, rewriteJSON}, o), secrets})
+		return slog.New(slog.NewJSONHandler(lineWriter{w, rewriteJSON}, o))
 	}
-	return slog.New(redactor{slog.NewTextHandler(lineWriter{w, rewriteText}, o), secrets})
+	return slog.New(slog.NewTextHandler(lineWriter{w, rewriteText}, o))
 }
 
-// A redactor removes secrets from a record before another handler formats it: in quoted
-// and escaped text, a secret would not be found any more.
-type redactor struct {
-	next    slog.Handler
-	secrets *redact.Set
-}
+// A redactor removes secrets from attributes before they are formatted: in quoted and
+// escaped text, a secret would not be found any more.
+type redactor struct{ secrets *redact.Set }
 
-// Enabled implements [slog.Handler].
-func (c redactor) Enabled(ctx context.Context, l slog.Level) bool { return c.next.Enabled(ctx, l) }
-
-// Handle implements [slog.Handler].
-func (c redactor) Handle(ctx context.Context, r slog.Record) error {
-	clean := slog.NewRecord(r.Time, r.Level, c.text(r.Message), r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(c.attr(a))
-		return true
-	})
-	return c.next.Handle(ctx, clean)
-}
-
-// WithAttrs implements [slog.Handler].
-func (c redactor) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return redactor{c.next.WithAttrs(c.attrs(attrs)), c.secrets}
-}
-
-// WithGroup implements [slog.Handler].
-func (c redactor) WithGroup(name string) slog.Handler {
-	return redactor{c.next.WithGroup(name), c.secrets}
-}
-
-func (c redactor) attrs(attrs []slog.Attr) []slog.Attr {
-	clean := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		clean[i] = c.attr(a)
-	}
-	return clean
-}
-
-// attr redacts one attribute. Numbers, booleans and times contain no secrets.
-func (c redactor) attr(a slog.Attr) slog.Attr {
-	v := a.Value.Resolve()
-	switch v.Kind() {
-	case slog.KindString:
+// replace redacts one attribute or the message. Numbers, booleans and times contain no
+// secrets; a handler calls it for the members of a group.
+func (c redactor) replace(groups []string, a slog.Attr) slog.Attr {
+	switch v := a.Value; {
+	case v.Kind() == slog.KindString && a.Key == slog.MessageKey && len(groups) == 0:
+		return slog.String(a.Key, c.text(v.String()))
+	case v.Kind() == slog.KindString:
 		return slog.String(a.Key, c.value(a.Key, v.String()))
-	case slog.KindGroup:
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(c.attrs(v.Group())...)}
-	case slog.KindAny:
+	case v.Kind() == slog.KindAny:
 		return c.other(a.Key, v.Any())
 	}
-	return slog.Attr{Key: a.Key, Value: v}
+	return a
 }
 
 // other redacts a value that slog has no kind for.

@@ -27,7 +27,8 @@ type runtimeFigure struct {
 // runtimeFigures is no variable: that would cost every start of hako.
 func runtimeFigures() []runtimeFigure {
 	return []runtimeFigure{
-		{"go_goroutines", "Goroutines that exist.", always(func(*snapshot) float64 { return float64(runtime.NumGoroutine()) })},
+		{"go_goroutines", "Goroutines that exist.",
+			always(func(*snapshot) float64 { return float64(runtime.NumGoroutine()) })},
 		{"go_threads", "Threads of the system that were created.", always(func(*snapshot) float64 {
 			n, _ := runtime.ThreadCreateProfile(nil)
 			return float64(n)
@@ -39,8 +40,10 @@ func runtimeFigures() []runtimeFigure {
 			memory(func(m *runtime.MemStats) uint64 { return m.HeapInuse })},
 		{"go_memstats_heap_idle_bytes", "Bytes of heap spans that are not in use.",
 			memory(func(m *runtime.MemStats) uint64 { return m.HeapIdle })},
-		{"go_memstats_heap_objects", "Objects on the heap.", memory(func(m *runtime.MemStats) uint64 { return m.HeapObjects })},
-		{"go_memstats_sys_bytes", "Bytes obtained from the system.", memory(func(m *runtime.MemStats) uint64 { return m.Sys })},
+		{"go_memstats_heap_objects", "Objects on the heap.",
+			memory(func(m *runtime.MemStats) uint64 { return m.HeapObjects })},
+		{"go_memstats_sys_bytes", "Bytes obtained from the system.",
+			memory(func(m *runtime.MemStats) uint64 { return m.Sys })},
 		{"go_memstats_next_gc_bytes", "Bytes on the heap at which the next collection begins.",
 			memory(func(m *runtime.MemStats) uint64 { return m.NextGC })},
 		{"process_cpu_seconds_total", "Processor time used, in user and system mode.", func(s *snapshot) (float64, bool) {

@@ -1,5 +1,5 @@
-// Package man writes a manual page for every command of hako, from the same words
-// that its help prints. Nothing in the pages depends on the time or the machine.
+// Package man writes a manual page for every command of hako, from the texts of its
+// help. The pages do not depend on the time or the machine.
 package man
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Write creates the directory and the pages of all commands below root in it.
+// Write writes the pages of root and all commands below it to a directory, which it
+// creates.
 func Write(root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -30,5 +31,5 @@ func Write(root *cobra.Command, dir string) error {
 	return nil
 }
 
-// otherNames are the names hako answers to, and what they stand for.
+// otherNames are other names of the program, and what they stand for.
 var otherNames = map[string]string{"llmsh": "hako sh", "llmcmd": "hako cmd", "aicli": "hako"}

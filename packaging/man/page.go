@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A page is the manual of one command.
+// A page is the manual page of one command.
 type page struct{ *cobra.Command }
 
-// pages are those of a command and everything below it that people may use.
+// pages returns the pages of a command and of all visible commands below it.
 func pages(cmd *cobra.Command) []page {
 	all := []page{{cmd}}
 	for _, sub := range cmd.Commands() {
@@ -27,12 +27,12 @@ func shown(c *cobra.Command) bool {
 	return c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand()
 }
 
-// name is the command with its path as one word: hako-env-up.
+// name is the path of the command as one word: hako-env-up.
 func (p page) name() string { return strings.ReplaceAll(p.CommandPath(), " ", "-") }
 
 func (p page) file() string { return p.name() + ".1" }
 
-// roff is the text of the page for man(1).
+// roff formats the page for man(1).
 func (p page) roff() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"hako\" \"hako manual\"\n", quoted(strings.ToUpper(p.name())))
@@ -73,7 +73,7 @@ func (p page) synopsis() string {
 	return ".B " + escape(path) + "\n" + escapeLine(strings.TrimSpace(strings.TrimPrefix(line, path))) + "\n"
 }
 
-// commands lists what is below the command.
+// commands lists the subcommands.
 func (p page) commands() string {
 	var b strings.Builder
 	for _, c := range p.Commands() {
@@ -84,7 +84,7 @@ func (p page) commands() string {
 	return b.String()
 }
 
-// status says what scripts want to know, once in every page that can fail.
+// status refers to the page of exit statuses.
 func (p page) status() string {
 	if p.IsAdditionalHelpTopicCommand() {
 		return ""
@@ -136,12 +136,12 @@ func option(f *pflag.Flag) string {
 	return ".TP\n" + name + "\n" + escapeLine(usage) + "\n"
 }
 
-// standard reports whether the default is worth a word.
+// standard reports whether the default is worth mentioning.
 func standard(f *pflag.Flag) bool {
 	return !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue)
 }
 
-// verbatim keeps lines and columns as they are: the texts are set for a terminal.
+// verbatim keeps lines and columns: the texts are formatted for a terminal.
 func verbatim(text string) string {
 	text = strings.TrimRight(text, "\n ")
 	if text == "" {
@@ -156,8 +156,8 @@ func verbatim(text string) string {
 	return b.String()
 }
 
-// escapeLine is escape for text at the beginning of a line, where a dot or an
-// apostrophe would be a request, and an empty line a warning.
+// escapeLine is escape for the beginning of a line, where a dot or an apostrophe would
+// be a request, and an empty line a warning.
 func escapeLine(s string) string {
 	s = escape(s)
 	if s == "" {
@@ -169,10 +169,10 @@ func escapeLine(s string) string {
 	return s
 }
 
-// escape keeps what roff would turn into something else: people copy examples.
+// escape escapes what roff would change: people copy examples.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\(rs`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
-// quoted is one argument of a request.
+// quoted formats an argument of a request.
 func quoted(s string) string { return `"` + strings.ReplaceAll(escape(s), `"`, `\(dq`) + `"` }

@@ -18,14 +18,14 @@ type entry struct {
 	mode fs.FileMode
 }
 
-// epoch is the time of every file: the first that zip can write.
+// epoch is the time of every file: the earliest that zip supports.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func sorted(all []entry) []entry {
 	return slices.SortedFunc(slices.Values(all), func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 }
 
-// tarGz packs files below a directory of the archive's name.
+// tarGz packs files below a directory with the archive's name.
 func tarGz(name string, all []entry) (packed []byte, suffix string, err error) {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one there is

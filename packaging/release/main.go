@@ -1,12 +1,11 @@
-// Release builds what a release consists of, for machines without goreleaser:
+// Release builds the files of a release, for machines without goreleaser:
 //
 //	go run ./packaging/release -version v1.2.3 -man DIR -out DIR
 //
-// It makes an archive for each platform with the program, its manual pages,
-// completions, an example of the settings and the licence; beside each a list of
-// what is linked into it (an SBOM in the form of CycloneDX); and one file of SHA-256
-// sums. The same sources give the same bytes: no file carries a time, an owner or a
-// path of the machine that built it.
+// It makes an archive for each platform with the programs, their manual pages,
+// completions, an example of the settings and the licence; beside each an SBOM in the
+// CycloneDX format; and one file of SHA-256 sums. Builds are reproducible: no file
+// contains a time, an owner or a path of the machine.
 package main
 
 import (

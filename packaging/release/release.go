@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 var allPlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64",
 	"windows/arm64"}
 
-// shells are those there are completions for.
+// shells are those with completions.
 var shells = []string{"bash", "zsh", "fish"}
 
 // A release is what is to be built.
@@ -25,7 +26,7 @@ type release struct {
 	out       string // the directory for the results
 }
 
-// make builds everything and then the sums.
+// make builds everything and then the checksums.
 func (r *release) make() error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
@@ -50,7 +51,7 @@ func (r *release) make() error {
 	return r.sums(made)
 }
 
-// papers are the files that are the same for every platform.
+// papers returns the files that are the same for every platform.
 func (r *release) papers(work string) ([]entry, error) {
 	var all []entry
 	for _, name := range []string{"LICENSE", "README.md", "hako.yaml.example"} {
@@ -75,7 +76,7 @@ func (r *release) papers(work string) ([]entry, error) {
 	return append(all, scripts...), err
 }
 
-// completions asks a program for this machine what it can complete.
+// completions returns the output of hako completion for each shell.
 func (r *release) completions(work string) (all []entry, err error) {
 	program, err := r.program("hako", runtime.GOOS+"/"+runtime.GOARCH, work)
 	if err != nil {
@@ -91,8 +92,7 @@ func (r *release) completions(work string) (all []entry, err error) {
 	return all, nil
 }
 
-// platform builds the archive for one platform and the list of what is in the
-// program, and returns their names.
+// platform builds the archive and the SBOM of one platform, and returns their names.
 func (r *release) platform(platform, work string, common []entry) ([]string, error) {
 	system, arch, _ := strings.Cut(platform, "/")
 	name := fmt.Sprintf("hako_%s_%s_%s", strings.TrimPrefix(r.version, "v"), system, arch)
@@ -124,24 +124,15 @@ func (r *release) platform(platform, work string, common []entry) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return []string{name + suffix, name + ".cdx.json"}, firstError(
+	return []string{name + suffix, name + ".cdx.json"}, cmp.Or(
 		os.WriteFile(filepath.Join(r.out, name+suffix), archive, 0o644),
 		os.WriteFile(filepath.Join(r.out, name+".cdx.json"), bill, 0o644))
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// programs are what an archive holds.
+// programs are those in an archive.
 var programs = []string{"hako", "llmsh"}
 
-// program is one of them for a platform; each is built once.
+// program returns the path of a program for a platform; each is built once.
 func (r *release) program(name, platform, work string) (string, error) {
 	file := filepath.Join(work, name+"-"+strings.ReplaceAll(platform, "/", "-"))
 	if _, err := os.Stat(file); err == nil {
@@ -150,7 +141,7 @@ func (r *release) program(name, platform, work string) (string, error) {
 	return file, r.build(name, platform, file)
 }
 
-// build makes one program. Nothing of this machine goes into it.
+// build builds one program, without traces of this machine.
 func (r *release) build(name, platform, out string) error {
 	system, arch, _ := strings.Cut(platform, "/")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+
@@ -160,7 +151,7 @@ func (r *release) build(name, platform, out string) error {
 	return cmd.Run()
 }
 
-// sums writes what sha256sum -c reads.
+// sums writes checksums for sha256sum -c.
 func (r *release) sums(names []string) error {
 	var b strings.Builder
 	slices.Sort(names)

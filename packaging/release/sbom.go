@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A bill is the list of parts in the form of CycloneDX 1.6. It has no time and no
-// serial number: both would differ between equal builds.
+// A bill is an SBOM in the CycloneDX 1.6 format. It has no time and no serial number:
+// both would differ between equal builds.
 type bill struct {
 	Schema     string      `json:"$schema"`
 	Format     string      `json:"bomFormat"`
@@ -25,7 +25,7 @@ type metadata struct {
 	Component component `json:"component"`
 }
 
-// A component is one part: the program itself, a module, the standard library.
+// A component is the program itself, a module, or the standard library.
 type component struct {
 	Type    string     `json:"type"`
 	Ref     string     `json:"bom-ref"`
@@ -46,7 +46,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// sbom reads what is linked into a program from the program itself.
+// sbom reads the modules of a program from the program itself.
 func sbom(program string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Longtests prints what "go test" needs to run only the tests that "go test -short"
-// skips or cuts short: a -run flag with the tests that ask testing.Short, also by
-// way of a helper, and the packages they are in.
+// Longtests prints the arguments of "go test" for the tests that "go test -short" skips
+// or shortens: a -run flag with the tests that call testing.Short, also through a
+// helper, and their packages.
 //
 //	go test $(go run ./scripts/longtests)
 package main
@@ -27,7 +27,7 @@ func main() {
 	fmt.Println(strings.Join(args, " "))
 }
 
-// longTests returns the arguments of go test for the module in root.
+// longTests returns the arguments for the module in root.
 func longTests(root string) ([]string, error) {
 	packages, err := testFunctions(root)
 	if err != nil {
@@ -48,17 +48,17 @@ func longTests(root string) ([]string, error) {
 	return append([]string{run}, dirs...), nil
 }
 
-// browserPackage is the package that opens a browser, which it skips in short tests.
+// browserPackage starts a browser, which it skips in short tests.
 const browserPackage = "browser"
 
-// A function is what a function of a test file calls, by name.
+// A function is a function of a test file.
 type function struct {
 	asks  bool // calls testing.Short
 	calls map[string]bool
 }
 
-// testFunctions reads the functions of all test files, by directory and name.
-// Directories with a go.mod of their own are other modules.
+// testFunctions parses all test files, by directory and function. Directories with a
+// go.mod are other modules.
 func testFunctions(root string) (map[string]map[string]*function, error) {
 	all := map[string]map[string]*function{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func readCalls(body *ast.BlockStmt) *function {
 	return f
 }
 
-// longOf returns the tests that ask, themselves or by what they call.
+// longOf returns the tests that call testing.Short, directly or not.
 func longOf(functions map[string]*function) (tests []string) {
 	for changed := true; changed; {
 		changed = false

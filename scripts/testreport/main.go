@@ -1,10 +1,9 @@
-// Testreport reads the output of "go test -json" and prints what people need of
-// it: a line for each package, the output of what failed, and at the end one list
-// of what was skipped, by reason.
+// Testreport reads the output of "go test -json" and prints a line for each package,
+// the output of failures, and at the end a list of skipped tests, by reason.
 //
 //	go test -json ./... | go run ./scripts/testreport
 //
-// It exits with 1 if anything failed, or if there was nothing to read.
+// It exits with 1 if a test failed, or if there was no input.
 package main
 
 import (
@@ -63,7 +62,7 @@ func (r *report) read(in io.Reader) error {
 	}
 }
 
-// line takes one line in; what is no event is passed on.
+// line handles one line; one that is no event is printed.
 func (r *report) line(line []byte) {
 	var e event
 	if json.Unmarshal(line, &e) != nil || e.Action == "" {

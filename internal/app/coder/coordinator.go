@@ -145,6 +145,10 @@ func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (
 	}
 	e.budget = quota.New(e.remainingBudget())
 	e.model = c.Model(t, e.budget)
+	return e.workAndCleanUp(ctx)
+}
+
+func (e *taskRun) workAndCleanUp(ctx context.Context) (Record, error) {
 	err := e.work(ctx)
 	if lost(ctx, err) {
 		return e.rec, err // the workspace belongs to the other worker now
@@ -172,11 +176,7 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 		}
 		e.finish(Failed, why)
 	}
-	err := e.work(ctx)
-	if lost(ctx, err) {
-		return e.rec, err
-	}
-	return e.rec, errors.Join(err, e.cleanUp(ctx))
+	return e.workAndCleanUp(ctx)
 }
 
 // remainingBudget is what is left for this worker, so that the model can be told.

@@ -64,7 +64,8 @@ func (e *taskRun) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
 	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.budget, Log: e.Log, ID: e.task.ID,
 		Actor: e.task.payer(), Secrets: e.Secrets,
-		Calls: 16, Threads: 1, Context: max(e.contextSize()-statement.Weight(), e.contextSize()/4), Observe: e.observeLoop}, nil
+		Calls: 16, Threads: 1, Context: max(e.contextSize()-statement.Weight(), e.contextSize()/4),
+		Observe: e.observeLoop}, nil
 }
 
 // contextSize returns the model's context size in tokens.
@@ -81,9 +82,9 @@ func (e *taskRun) resumed() string {
 		return ""
 	}
 	if e.rec.Unkept {
-		return "[The work goes on in a new container. What was changed in the project lately may be gone: look before you go on.]"
+		return "[The work continues in a new container. What was changed in the project lately may be gone: check before you continue.]"
 	}
-	return "[The work goes on in a new container. The project is as it was; what was installed or written outside of it is gone.]"
+	return "[The work continues in a new container. The project is as it was; what was installed or written outside of it is gone.]"
 }
 
 // finished handles the model's final answer. It is not final if there are new comments,
@@ -232,7 +233,7 @@ func (e *taskRun) checkLoops() error {
 	for _, times := range e.rec.Same {
 		if times >= e.limits.Same {
 			return end(fmt.Sprintf("the same error occurred %d times", times),
-				"look at the last calls in the audit log, and say in a comment how to go on")
+				"look at the last calls in the audit log, and write in a comment how to continue")
 		}
 	}
 	if n := e.rec.Count.Unknown; n >= e.limits.Unknown {

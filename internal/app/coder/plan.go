@@ -205,10 +205,7 @@ func (r *planReader) texts(v lenientjson.Value, name string) []string {
 }
 
 func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
-	if m.Kind != lenientjson.List {
-		m = lenientjson.Value{Kind: lenientjson.List, List: []lenientjson.Value{m}}
-	}
-	for _, e := range m.List {
+	for _, e := range elements(m) {
 		if e.Kind == lenientjson.List { // a list in a list cannot be meant
 			r.note("%s has a list in it", name)
 			continue
@@ -218,6 +215,14 @@ func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
 		}
 	}
 	return out
+}
+
+// elements returns the elements of a list; a single value is a list of one.
+func elements(v lenientjson.Value) []lenientjson.Value {
+	if v.Kind == lenientjson.List {
+		return v.List
+	}
+	return []lenientjson.Value{v}
 }
 
 // described returns the text of a value that may be an object with one.
@@ -237,10 +242,7 @@ func (r *planReader) described(name string, v lenientjson.Value) string {
 
 func (r *planReader) parts(v lenientjson.Value, name string) (out []Part) {
 	m, _ := v.Get(name)
-	if m.Kind != lenientjson.List {
-		m = lenientjson.Value{Kind: lenientjson.List, List: []lenientjson.Value{m}}
-	}
-	for _, e := range m.List {
+	for _, e := range elements(m) {
 		p := Part{Text: r.described(name, e)}
 		for _, key := range []string{"task_id", "id"} {
 			if id, ok := e.Get(key); ok {
@@ -268,10 +270,7 @@ func (r *planReader) checks(v lenientjson.Value, name string) (out []Check) {
 	if inner, ok := m.Get("commands"); ok {
 		m = inner
 	}
-	if m.Kind != lenientjson.List {
-		m = lenientjson.Value{Kind: lenientjson.List, List: []lenientjson.Value{m}}
-	}
-	for _, e := range m.List {
+	for _, e := range elements(m) {
 		c, ok := r.check(name, e)
 		switch {
 		case !ok:
@@ -318,7 +317,7 @@ func (p *Plan) Steps() (list []string) {
 // fallback is the plan if the model's answers could not be read.
 func fallback(t Task) *Plan {
 	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},
-		Comment: "No plan could be read from the model's answer; the work goes on without one."}
+		Comment: "No plan could be read from the model's answer; the work continues without one."}
 }
 
 // change replaces each text of the plan.

@@ -202,15 +202,15 @@ func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error)
 		return nil
 	}
 	month, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent)
+	user := safeUserName(e.task.user())
 	switch l := e.limits; {
 	case err != nil:
 		return unavailable{err} // without booking the model is not called
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
-		return over(fmt.Sprintf("%s used %d of %d tokens this month", safeUserName(e.task.user()), month.Tokens(), l.UserTokens),
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", user, month.Tokens(), l.UserTokens),
 			"raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:
-		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", safeUserName(e.task.user()), month.Cost,
-			l.UserCost), "raise planning.max_user_cost, or wait for the next month")
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", user, month.Cost, l.UserCost), "raise planning.max_user_cost, or wait for the next month")
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (e *taskRun) ending() string {
 		}
 		b.WriteString(e.whereWorkIs())
 	case Paused:
-		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
+		b.WriteString("Paused. The work so far is saved; it continues when it is resumed.\n\n")
 	case Stopped:
 		b.WriteString("Stopped: " + text.Line(e.clean(e.rec.Why), 500) + "\n\n")
 	}

@@ -117,7 +117,7 @@ func readVerdict(text string) (checks []Check, issues []string, ok bool) {
 // verificationFailed goes back to work with a new plan, as often as that is allowed.
 func (e *taskRun) verificationFailed(ctx context.Context, issues string) error {
 	failed := &fault.Error{Kind: fault.Other, Op: "verify", Why: issues,
-		Hint: "look at what was said, and comment how to go on in another try"}
+		Hint: "look at what was said, and comment how to continue in another attempt"}
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}

@@ -19,8 +19,8 @@ func (e *taskRun) environment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.rec.Statement += "\n\nThe plan:\n" + truncateTokens(planJSON(e.rec.Plan), e.contextSize()/16) + "\n\nThe environment is " +
-		e.rec.Environment + "."
+	e.rec.Statement += "\n\nThe plan:\n" + truncateTokens(planJSON(e.rec.Plan), e.contextSize()/16) +
+		"\n\nThe environment is " + e.rec.Environment + "."
 	if len(e.rec.Warnings) > 0 {
 		e.rec.Statement += "\n\nWhat went wrong so far:\n" + data("hako", strings.Join(e.rec.Warnings, "\n"))
 	}

@@ -1,7 +1,6 @@
-// Package browser drives Chromium in tests: it visits pages, waits for what they
-// are to show, and notices what they complain of and whom they ask. The one rule
-// to keep: nothing waits for a fixed time, and nothing that a page complains of
-// is lost.
+// Package browser drives Chromium in tests: it visits pages, waits for conditions, and
+// records what their consoles print and which other servers they contact. Nothing waits
+// for a fixed time, and no message of a console is lost.
 package browser
 
 import (
@@ -21,20 +20,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A Tab is one page of a browser that is watched: what it asks for, what its
-// console says.
+// A Tab is a page of a browser whose requests and console are recorded.
 type Tab struct {
 	context.Context
 	T   testing.TB
-	URL string // of the server; requests to others are noticed
+	URL string // of the server; requests to others are recorded
 
 	mu       sync.Mutex
 	outside  []string // requests to others
 	errors   []string // of its console
-	forgiven []string // what a test wanted to happen
+	forgiven []string // messages that a test expects
 }
 
-// find returns the browser, or skips the test where there is none.
+// find returns the browser, or skips the test if there is none.
 func find(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -69,7 +67,7 @@ func Start(t testing.TB) context.Context {
 	return ctx
 }
 
-// Open makes a tab with cookies of its own.
+// Open opens a tab with its own cookies.
 func Open(t testing.TB, browser context.Context, url string) *Tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -83,7 +81,7 @@ func Open(t testing.TB, browser context.Context, url string) *Tab {
 	return b
 }
 
-// Call gives the browser a command of its protocol.
+// Call sends a command of the DevTools protocol.
 func Call[P, R any](b *Tab, c cdp.Command[P, R], params P) R {
 	b.T.Helper()
 	out, err := chromedp.Call(b.Context, c, params)
@@ -130,7 +128,7 @@ func (b *Tab) hearNetwork(requests iter.Seq2[network.EventRequestWillBeSent, err
 	}
 }
 
-// Quiet fails if the page complained or asked others for something.
+// Quiet fails the test if the console has errors or the page contacted other servers.
 func (b *Tab) Quiet() {
 	b.T.Helper()
 	b.mu.Lock()
@@ -145,15 +143,14 @@ func (b *Tab) Quiet() {
 	}
 }
 
-// Forgive forgets complaints with a text in them, which the test wanted; the
-// browser may tell of it later.
+// Forgive ignores messages with a text, which may still arrive.
 func (b *Tab) Forgive(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forgiven = append(b.forgiven, text)
 }
 
-// Complaints are what the page complained of so far, and forgets it.
+// Complaints returns the console's messages so far, and clears them.
 func (b *Tab) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,13 +159,13 @@ func (b *Tab) Complaints() []string {
 	return all
 }
 
-// Cookie gives the browser a cookie.
+// Cookie sets a cookie.
 func (b *Tab) Cookie(name, value string) {
 	b.T.Helper()
 	Call(b, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: b.URL, Path: "/"})
 }
 
-// Do does one thing after the other.
+// Do carries out actions in turn.
 func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.Context, 15*time.Second)
@@ -178,7 +175,7 @@ func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Visit goes to a page and waits until its script has run.
+// Visit opens a page and waits until its script has run.
 func (b *Tab) Visit(path string) {
 	b.T.Helper()
 	b.Do(chromedp.Navigate(b.URL+path), chromedp.WaitReady("main"))
@@ -199,16 +196,16 @@ func (b *Tab) Until(expression string) {
 	}
 }
 
-// Holds reports whether an expression is true now. A page that is on its way has
-// nothing yet, and may be gone in the middle of the question.
+// Holds reports whether an expression is true now. A page that is loading has nothing
+// yet, and may go away during the evaluation.
 func (b *Tab) Holds(expression string) bool {
 	yes, err := chromedp.Run(b.Context,
 		chromedp.Evaluate[bool]("(() => { try { return !!("+expression+") } catch { return false } })()"))
 	return err == nil && yes
 }
 
-// Insist does something until it has come to something: a list that is drawn anew
-// may have taken the focus away.
+// Insist repeats actions until an expression is true: a list that is drawn again may
+// have taken the focus away.
 func (b *Tab) Insist(expression string, steps ...chromedp.Action[chromedp.Void]) {
 	b.T.Helper()
 	for range 5 {
@@ -222,7 +219,7 @@ func (b *Tab) Insist(expression string, steps ...chromedp.Action[chromedp.Void])
 	b.Until(expression)
 }
 
-// Picture is what the page looks like now, as PNG.
+// Picture returns a screenshot as PNG.
 func (b *Tab) Picture() []byte {
 	b.T.Helper()
 	png, err := chromedp.Run(b.Context, chromedp.CaptureScreenshot())

@@ -30,8 +30,8 @@ type grant struct {
 	end   time.Time
 }
 
-// App registers a GitHub App with its one installation. Its account has the name
-// of the App with [bot] behind it; what it may is told by [Server.Member].
+// App registers a GitHub App with one installation. Its account is the name of the App
+// with [bot] appended; [Server.Member] sets its permissions.
 func (s *Server) App(id, installation int64, key *rsa.PublicKey, login string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,14 +39,14 @@ func (s *Server) App(id, installation int64, key *rsa.PublicKey, login string) {
 	s.apps.all = append(s.apps.all, &app{id, installation, key, login})
 }
 
-// SetTokenLifetime says how long the tokens last that Apps get from now on.
+// SetTokenLifetime sets the lifetime of the tokens that Apps get from now on.
 func (s *Server) SetTokenLifetime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps.life = d
 }
 
-// ExpireTokens is the end of all tokens that Apps were given.
+// ExpireTokens revokes all tokens of Apps.
 func (s *Server) ExpireTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Server) SetClockSkew(d time.Duration) {
 	s.apps.skew = d
 }
 
-// now is what the forge takes for the time.
+// now is the forge's time.
 func (d *appRegistry) now() time.Time { return time.Now().Add(d.skew) }
 
 // grant makes a token.
@@ -77,7 +77,7 @@ func (d *appRegistry) grant(login string) (token string, end time.Time) {
 	return token, end
 }
 
-// loginOf is the account of a token that has not ended.
+// loginOf returns the account of a token that has not expired.
 func (d *appRegistry) loginOf(token string) string {
 	if g, ok := d.grants[token]; ok && d.now().Before(g.end) {
 		return g.login
@@ -85,8 +85,8 @@ func (d *appRegistry) loginOf(token string) string {
 	return ""
 }
 
-// identifyApp finds out which App asks, where Apps ask for themselves: they show an
-// assertion that they have signed, and no token.
+// identifyApp finds out which App makes a request for itself: it sends a signed
+// assertion instead of a token.
 func (c *call) identifyApp() bool {
 	if path := strings.TrimPrefix(c.r.URL.Path, c.prefix()); c.provider != GitHub || path != "/app" &&
 		!strings.HasPrefix(path, "/app/") {

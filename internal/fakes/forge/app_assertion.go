@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// claims are what an App asserts.
+// claims are those of an App's JSON Web Token.
 type claims struct {
 	Issued  *int64 `json:"iat"`
 	Expires *int64 `json:"exp"`
 	Issuer  any    `json:"iss"`
 }
 
-// check returns the App that has signed an assertion, or why it is not taken.
+// check returns the App that signed an assertion, or why it is refused.
 func (d *appRegistry) check(assertion string) (a *app, status int, why string) {
 	const undecodable = "A JSON web token could not be decoded"
 	parts := strings.Split(assertion, ".")
@@ -47,7 +47,7 @@ func decode(part string, into any) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// issuer is named by a number, which may be written as a text.
+// issuer finds an App by its number, which may be a string.
 func (d *appRegistry) issuer(named any) *app {
 	for _, a := range d.all {
 		if named == strconv.FormatInt(a.id, 10) || named == float64(a.id) {
@@ -57,7 +57,7 @@ func (d *appRegistry) issuer(named any) *app {
 	return nil
 }
 
-// timeError says what is wrong with the times. Ten minutes are the most, and the
+// timeError says what is wrong with the times. Ten minutes are the maximum, and the
 // clock of an App must not be ahead.
 func (c claims) timeError(now time.Time) string {
 	switch {

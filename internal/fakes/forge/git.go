@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// SetGitRoot says where the repositories of [Server.Seed] are kept.
+// SetGitRoot sets the directory of the repositories of [Server.Seed].
 func (s *Server) SetGitRoot(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gitRoot = dir
 }
 
-// Seed gives a repository its files, in one commit on its default branch.
+// Seed creates the files of a repository, in one commit on its default branch.
 func (s *Server) Seed(path string, files map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Server) Seed(path string, files map[string]string) error {
 	return nil
 }
 
-// git runs without the settings of whoever runs the test.
+// git runs git without the settings of the user.
 func git(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -66,14 +66,14 @@ func git(dir string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// Head returns the commit of a branch; empty means there is no such branch.
+// Head returns the commit of a branch; empty means that there is none.
 func (s *Server) Head(path, branch string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shaOf(s.repos[path], branch)
 }
 
-// File returns a file as it is on a branch.
+// File returns a file of a branch.
 func (s *Server) File(path, branch, name string) (string, error) {
 	return git(s.gitDir(path), "show", branch+":"+name)
 }
@@ -97,7 +97,7 @@ func (s *Server) shaOf(r *repo, branch string) string {
 
 func (s *Server) hasBranch(r *repo, branch string) bool { return s.shaOf(r, branch) != "" }
 
-// serveGit hands the smart protocol to git's own server, if the token may.
+// serveGit passes the smart protocol to git's own server, if the token permits it.
 func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	path, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
@@ -122,7 +122,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	backend(root, login).ServeHTTP(w, r)
 }
 
-// gitStatus asks for a name before it says whether there is something.
+// gitStatus asks for credentials before it says whether a repository exists.
 func gitStatus(r *repo, login string, push bool) int {
 	switch {
 	case login == "" && (r == nil || r.private || push):

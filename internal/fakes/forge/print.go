@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Print writes what people see of a repository: its issues, its pull requests
-// with what they change, and every reference.
+// Print writes what people see of a repository: its issues, and its pull requests with
+// their changes.
 func (s *Server) Print(w io.Writer, path string) error {
 	for _, kind := range []string{Issue, Pull} {
 		for _, number := range s.Items(path, kind) {

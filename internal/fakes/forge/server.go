@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A Server is one forge. What tests change is changed by its methods.
+// A Server is a fake forge. Tests change its state by its methods.
 type Server struct {
-	URL string // without a slash at the end; the pages of people begin here
+	URL string // of the web pages, without a slash at the end
 
 	provider string
 	http     *http.Server
@@ -40,28 +40,28 @@ type Server struct {
 type Request struct {
 	Method string
 	URL    string // path and query
-	Login  string // whose token it had; empty means none that is known
+	Login  string // of the token; empty means none that is known
 	Status int
 }
 
-// A Fault spoils requests.
+// A Fault makes requests fail.
 type Fault struct {
 	Method  string // empty means any
 	Path    string // part of the path and query; empty means any
-	Skip    int    // how many that fit are spared first
-	Times   int    // how many are spoilt; zero means one, negative all
-	Status  int    // zero means that the request is answered as it should
+	Skip    int    // how many matching requests are spared first
+	Times   int    // how many fail; zero means one, negative all
+	Status  int    // zero means the regular response
 	Message string
 	Header  http.Header
-	Raw     string        // sent instead of a message
-	Delay   time.Duration // before the answer
-	Done    bool          // what was asked for is done nevertheless
-	Cut     bool          // the connection breaks in the middle of the answer
+	Raw     string        // body to send instead of a message
+	Delay   time.Duration // before the response
+	Done    bool          // the request is carried out nevertheless
+	Cut     bool          // the connection breaks in the middle of the response
 }
 
-const budget = 5000 // requests an hour
+const budget = 5000 // requests per hour
 
-// Start opens a forge. Its port is free for others again after [Server.Close].
+// Start starts a forge. Its port is free after [Server.Close].
 func Start(provider string) *Server {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,14 +77,14 @@ func Start(provider string) *Server {
 	return s
 }
 
-// T is what a test gives to [For].
+// T is the part of testing.TB that [ForTest] needs.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(func())
 }
 
-// ForTest opens a forge for a test, which fails if it is asked wrongly.
+// ForTest starts a forge for a test, which fails on violations.
 func ForTest(t T, provider string) *Server {
 	s := Start(provider)
 	t.Cleanup(func() {
@@ -97,13 +97,13 @@ func ForTest(t T, provider string) *Server {
 	return s
 }
 
-// Close ends the server and whatever it is still sending.
+// Close ends the server and its responses.
 func (s *Server) Close() {
 	s.stop()
 	s.http.Close()
 }
 
-// API is the address of the interface.
+// API returns the base URL of the API.
 func (s *Server) API() string { return s.URL + s.prefix() }
 
 func (s *Server) prefix() string {
@@ -113,14 +113,14 @@ func (s *Server) prefix() string {
 	return "/api/v3"
 }
 
-// Requests returns what has arrived so far.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Count tells how many requests of a method had a text in their address.
+// Count counts the requests of a method whose URL contains a text.
 func (s *Server) Count(method, path string) int {
 	n := 0
 	for _, r := range s.Requests() {
@@ -145,8 +145,7 @@ func (s *Server) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// TakeViolations forgets the violations, for tests that mean to ask wrongly, and
-// returns them.
+// TakeViolations returns and forgets the violations, for tests that expect some.
 func (s *Server) TakeViolations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +154,7 @@ func (s *Server) TakeViolations() []string {
 	return all
 }
 
-// AddFault adds a fault. The first that fits a request spoils it.
+// AddFault adds a fault. The first that matches a request applies.
 func (s *Server) AddFault(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +165,7 @@ func (s *Server) AddFault(f Fault) {
 }
 
 // SecondaryRateLimit is GitHub's refusal of too many requests in too short a time. Zero
-// means that it does not say for how long.
+// means without Retry-After.
 func SecondaryRateLimit(after time.Duration) Fault {
 	f := Fault{Status: http.StatusForbidden,
 		Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
@@ -177,8 +176,8 @@ func SecondaryRateLimit(after time.Duration) Fault {
 	return f
 }
 
-// SetRateLimit sets how many requests are left, and for how long. Zero time means an
-// hour.
+// SetRateLimit sets how many requests are left, and when the limit is reset. Zero means
+// in an hour.
 func (s *Server) SetRateLimit(left int, reset time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,14 +188,14 @@ func (s *Server) SetRateLimit(left int, reset time.Duration) {
 	s.reset = time.Now().Add(reset)
 }
 
-// ResetRateLimit is the passing of the time until the limit is reset.
+// ResetRateLimit resets the rate limit.
 func (s *Server) ResetRateLimit() { s.SetRateLimit(budget, 0) }
 
 func (s *Server) violate(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// takeFault takes the fault that fits.
+// takeFault returns the fault for a request.
 func (s *Server) takeFault(r *http.Request) Fault {
 	for _, f := range s.faults {
 		if f.Times == 0 || f.Method != "" && f.Method != r.Method || !strings.Contains(r.URL.RequestURI(), f.Path) {

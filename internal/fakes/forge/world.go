@@ -44,10 +44,12 @@ type Item struct {
 	Draft     bool
 	Branch    string // of a pull request
 	Target    string
-	From      string // the repository of the branch; empty means the same
+	From      string // repository of the branch; empty means the same
 
-	LabelledBy   string // who sets the labels that an item is added with; empty means somebody who may write, its author if possible
-	Confidential bool   // of an issue; GitLab only
+	// LabelledBy sets the labels that an item is added with; empty means a user who may
+	// write, its author if possible.
+	LabelledBy   string
+	Confidential bool // of an issue; GitLab only
 
 	Comments    []Comment
 	Created     time.Time
@@ -70,9 +72,9 @@ type Comment struct {
 	ID       int
 	Author   string
 	Body     string
-	System   bool   // made by the forge: "added label …"; GitLab only
+	System   bool   // by the forge, such as "added label …"; GitLab only
 	Internal bool   // for the members of a project; GitLab only
-	Path     string // of a remark on a line
+	Path     string // of a review comment
 	Line     int
 	Review   bool // the text of a review; GitHub only
 	Created  time.Time
@@ -86,7 +88,7 @@ type repo struct {
 	main     string
 	private  bool
 	noDrafts bool
-	members  map[string]string // right by login
+	members  map[string]string // permission by login
 	items    []*Item
 	gone     map[key]bool
 	next     map[string]int // number by kind
@@ -103,7 +105,7 @@ type user struct {
 	login string
 }
 
-// User makes an account and returns its token. Asked again, it returns the same.
+// User creates an account and returns its token, which is always the same.
 func (s *Server) User(login string) (token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +129,7 @@ func pad(n int) string {
 	return text[len(text)-6:]
 }
 
-// Repo makes a repository, with main as its default branch.
+// Repo creates a repository with the default branch main.
 func (s *Server) Repo(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,13 +137,13 @@ func (s *Server) Repo(path string) {
 		gone: map[key]bool{}, next: map[string]int{}}
 }
 
-// Private hides a repository from whoever is not its member.
+// Private hides a repository from users who are not members.
 func (s *Server) Private(path string) { s.withRepo(path, func(r *repo) { r.private = true }) }
 
 // NoDrafts is a GitHub repository whose plan has no draft pull requests.
 func (s *Server) NoDrafts(path string) { s.withRepo(path, func(r *repo) { r.noDrafts = true }) }
 
-// Member gives somebody a right: read, triage, write, maintain, admin, or none.
+// Member gives a user a permission: read, triage, write, maintain, admin, or none.
 func (s *Server) Member(path, login, right string) {
 	s.User(login)
 	s.withRepo(path, func(r *repo) { r.members[login] = right })
@@ -153,7 +155,7 @@ func (s *Server) withRepo(path string, change func(*repo)) {
 	change(s.repos[path])
 }
 
-// Add puts an item into a repository and returns its number.
+// Add adds an item to a repository and returns its number.
 func (s *Server) Add(path string, item Item) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,12 +191,12 @@ func (s *Server) add(r *repo, item Item) *Item {
 	return &item
 }
 
-// Change lets a person change an item, one who may write.
+// Change changes an item as a user who may write.
 func (s *Server) Change(path, kind string, number int, change func(*Item)) {
 	s.ChangeBy("", path, kind, number, change)
 }
 
-// ChangeBy lets somebody change an item. No name means somebody who may write.
+// ChangeBy changes an item as a user. An empty name means one who may write.
 func (s *Server) ChangeBy(who, path, kind string, number int, change func(*Item)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +208,7 @@ func (s *Server) ChangeBy(who, path, kind string, number int, change func(*Item)
 	s.recordLabels(item, before, cmp.Or(who, r.labeller(item.Author)))
 }
 
-// Item returns an item as it is now, and whether it is there.
+// Item returns an item as it is now, and whether it exists.
 func (s *Server) Item(path, kind string, number int) (Item, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +235,7 @@ func (s *Server) Items(path, kind string) []int {
 	return numbers
 }
 
-// Delete removes an item for good.
+// Delete deletes an item.
 func (s *Server) Delete(path, kind string, number int) {
 	s.withRepo(path, func(r *repo) {
 		r.items = slices.DeleteFunc(r.items, func(i *Item) bool { return i.Kind == kind && i.Number == number })
@@ -241,7 +243,7 @@ func (s *Server) Delete(path, kind string, number int) {
 	})
 }
 
-// PostComment lets a person comment, and returns the comment's number.
+// PostComment adds a comment and returns its ID.
 func (s *Server) PostComment(path, kind string, number int, c Comment) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,13 +277,13 @@ func (i *Item) findComment(id int) *Comment {
 	return nil
 }
 
-// tick moves the world's clock: everything happens a second after the last.
+// tick advances the forge's clock: every event is a second after the last.
 func (s *Server) tick() time.Time {
 	s.clock = s.clock.Add(time.Second)
 	return s.clock
 }
 
-// Now is the world's clock.
+// Now returns the forge's clock.
 func (s *Server) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,8 +300,8 @@ func rank(right string) int {
 	return slices.Index([]string{"read", "triage", "write", "maintain", "admin"}, right) + 1
 }
 
-// can tells whether somebody has at least a right. Everybody may read what is
-// public.
+// can reports whether a user has at least a permission. Everybody may read public
+// repositories.
 func (r *repo) can(login, right string) bool {
 	if !r.private && right == "read" {
 		return true
@@ -311,7 +313,7 @@ func (s *Server) sortedRepos() []*repo {
 	return slices.SortedFunc(maps.Values(s.repos), func(a, b *repo) int { return a.id - b.id })
 }
 
-// hasLabels tells whether an item has all of some labels, in any case.
+// hasLabels reports whether an item has all of some labels, ignoring case.
 func (i *Item) hasLabels(list string) bool {
 	if list == "" {
 		return true

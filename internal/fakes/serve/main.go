@@ -1,13 +1,10 @@
-// Command serve plays a scenario for a program started by hand:
+// Command serve serves a scenario for a program started by hand:
 //
 //	go run ./internal/fakes/serve internal/fakes/testdata/count-responses.yaml
 //
-// It prints the lines that a shell needs to find it, serves until Ctrl-C, then
-// says what was wrong with the requests. It exits with 1 if anything was.
-//
-// Nothing about the services is here; that is package fakes. The one rule to
-// keep: standard output is for the shell, everything else goes to standard
-// error.
+// It prints the shell commands that set the environment, serves until Ctrl-C, then
+// prints the violations. It exits with 1 if there were any. Standard output is for the
+// shell, everything else goes to standard error.
 package main
 
 import (
@@ -59,8 +56,8 @@ func load(name string) (*fakes.Scenario, error) {
 	return fakes.Parse(string(text))
 }
 
-// export writes what a shell can evaluate. What the scenario has nothing for
-// is unset, so that no real service is asked by mistake.
+// export writes shell commands. Variables of other services are unset, so that no real
+// service is used by mistake.
 func export(out io.Writer, env []string) {
 	for _, name := range fakes.Names() {
 		i := slices.IndexFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })

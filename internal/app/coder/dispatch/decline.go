@@ -40,7 +40,7 @@ func (o *ForgeClient) check() error {
 // written there.
 func foreignRecord(t coder.Task) coder.Record {
 	return coder.Record{State: coder.Stopped, Phase: coder.Ended,
-		Why: t.Repo + " is none of the repositories that are looked at"}
+		Why: t.Repo + " is not one of the repositories that are polled"}
 }
 
 // declined ends a task that must not be worked on, tells people why, and reports
@@ -52,7 +52,8 @@ func (t *attempt) declined(ctx context.Context, got forge.Issue) (bool, error) {
 	}
 	client := fencedClient{t.ForgeClient, t.lease}
 	why = coder.Fit(t.Coordinator.Secrets, why, maxReason)
-	if _, err := client.WriteComment(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
+	_, err = client.WriteComment(ctx, t.task, string(coder.Stopped), "Stopped: "+why+".")
+	if err != nil && !forbidden(err) {
 		return false, err
 	}
 	if err := client.SetState(ctx, t.task, coder.Stopped); err != nil && !forbidden(err) {
@@ -86,8 +87,8 @@ func (t *attempt) declineReason(ctx context.Context, got forge.Issue) (string, e
 	if err != nil || may {
 		return "", err
 	}
-	return "the label was set by " + describeUser(by) + ". Only people with write access can give work: one of them can set “" +
-		t.forge.label(coder.Pending) + "” again", nil
+	return "the label was set by " + describeUser(by) +
+		". Only people with write access can give work: one of them can set “" + t.forge.label(coder.Pending) + "” again", nil
 }
 
 func describeUser(user string) string {

@@ -185,12 +185,12 @@ func TestOrderOfWhatWasStopped(t *testing.T) {
 	s.only(coder.Stopped)
 	for _, what := range []queue.Command{queue.Resume, queue.Stop} {
 		err := Order(t.Context(), s.queue, s.thread(fake.Issue, n), what)
-		if err == nil || !strings.HasSuffix(err.Error(), ": it is over (stopped)") {
+		if err == nil || !strings.HasSuffix(err.Error(), ": it has ended (stopped)") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if err := Order(t.Context(), bare{s.queue}, s.thread(fake.Issue, n), queue.Stop); err == nil ||
-		!strings.HasSuffix(err.Error(), ": it is over") {
+		!strings.HasSuffix(err.Error(), ": it has ended") {
 		t.Error(err)
 	}
 }

@@ -46,7 +46,8 @@ var states = map[queue.State]coder.State{queue.Queued: coder.Pending, queue.Held
 // StatusOf reads the status of a task from its entry in the queue. Of an entry that is
 // no task of ours only the thread is set.
 func StatusOf(t queue.Entry) TaskStatus {
-	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder, Attempt: t.Tries, Order: string(t.Order),
+	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder,
+		Attempt: t.Tries, Order: string(t.Order),
 		Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
@@ -177,8 +178,8 @@ func Order(ctx context.Context, by Orderer, thread string, what queue.Command) e
 func endText(ctx context.Context, by Orderer, thread string) string {
 	if roll, ok := by.(Lister); ok {
 		if t, err := roll.State(ctx, thread); err == nil && StatusOf(t).State.Final() {
-			return "it is over (" + string(StatusOf(t).State) + ")"
+			return "it has ended (" + string(StatusOf(t).State) + ")"
 		}
 	}
-	return "it is over"
+	return "it has ended"
 }

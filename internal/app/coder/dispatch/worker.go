@@ -24,7 +24,7 @@ type Worker struct {
 	Coordinator *coder.Coordinator
 
 	Parallel    int           // concurrent tasks; zero means one
-	MaxAttempts int           // before a task is given up and reported; zero means 5, more than the queue allows means never
+	MaxAttempts int           // of a task before it is given up; zero means 5, more than the queue allows means never
 	OrderEvery  time.Duration // how often labels are checked for orders; zero means 10 s
 	Observe     func(Event)   // called concurrently; may be nil
 }

@@ -160,7 +160,9 @@ var ErrExists = errors.New("the branch has a pull request already")
 
 // withExists adds ErrExists to the error of a request that was refused for it.
 func withExists(err error) error {
-	exists := statusOf(err) == http.StatusConflict || statusOf(err) == http.StatusUnprocessableEntity && mentions(err, "already exists")
+	status := statusOf(err)
+	exists := status == http.StatusConflict ||
+		status == http.StatusUnprocessableEntity && mentions(err, "already exists")
 	if e, ok := errors.AsType[*fault.Error](err); ok && exists {
 		e.Why, e.Err, e.Hint = "", ErrExists, "push to its branch instead"
 	}

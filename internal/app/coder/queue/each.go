@@ -41,8 +41,8 @@ func (q *Queue) forEachMessage(ctx context.Context, op string, s jetstream.Strea
 
 // readBatch reads messages from a sequence number on, and reports whether there are
 // more.
-func (q *Queue) readBatch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool,
-	err error) {
+func (q *Queue) readBatch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg,
+	more bool, err error) {
 	inbox := q.nc.NewInbox()
 	sub, err := q.nc.SubscribeSync(inbox)
 	if err != nil {

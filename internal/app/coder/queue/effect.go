@@ -30,7 +30,7 @@ func Undone(err error) error { return undone{err} }
 //
 // After an error nobody knows whether the effect happened, unless the error comes
 // from [Undone]. The next call then has again set, and do must find out what it did.
-func (l *Lease) Once(ctx context.Context, name string, do func(ctx context.Context, again bool) (ref string, err error)) (
+func (l *Lease) Once(ctx context.Context, name string, do func(ctx context.Context, again bool) (string, error)) (
 	ref string, err error) {
 	ctx, cancel := l.within(ctx)
 	defer cancel()

@@ -28,7 +28,7 @@ func (q *Queue) Publish(_ context.Context, id string, e Event) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "publish event", Subject: id, Why: "its data is not JSON",
-			Hint: "hand in a JSON value"}
+			Hint: "pass a JSON value"}
 	}
 	if err := q.nc.Publish(q.eventSubject(id), data); err != nil {
 		return q.wrapError("publish event", id, err)

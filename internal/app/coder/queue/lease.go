@@ -221,7 +221,7 @@ func (l *Lease) stepSetter(ctx context.Context, step json.RawMessage) (set func(
 			Hint: "keep large things elsewhere and save where they are"}
 	case !json.Valid(step):
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON",
-			Hint: "hand in a JSON value"}
+			Hint: "pass a JSON value"}
 	case len(step) <= maxInlineStep:
 		return func(r *record) { r.Step, r.Large = step, nil }, nil
 	}

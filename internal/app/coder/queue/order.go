@@ -56,7 +56,7 @@ func (q *Queue) Order(ctx context.Context, id string, what Command) error {
 
 func (r *record) setOrder(what Command) error {
 	if r.State == Done || r.State == Dead {
-		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: r.Item.ID, Why: "it is over",
+		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: r.Item.ID, Why: "it has ended",
 			Hint: "queue it again if it is to be done once more"}
 	}
 	next := order{What: what, Number: 1, At: time.Now().UTC()}

@@ -30,7 +30,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 		q.blobs, errs[3] = q.stream(ctx, "parcels", ".parcel.*.*.*", jetstream.StreamConfig{
 			Description: "what is too large for a record", Compression: jetstream.S2Compression})
 		q.work, err = q.stream(ctx, "work", ".work.*.*", jetstream.StreamConfig{
-			Description: "somebody ought to look at these tasks", Retention: jetstream.WorkQueuePolicy,
+			Description: "messages that wake workers", Retention: jetstream.WorkQueuePolicy,
 			Discard: jetstream.DiscardNew, MaxBytes: q.opt.MaxBytes, Duplicates: duplicateWindow})
 		if err == nil {
 			err = q.prepareConsumer(ctx)

@@ -39,7 +39,7 @@ type Options struct {
 
 	Dir      string        // data directory of the embedded server; required if URL is empty
 	Join     bool          // only join a process that serves Dir; false means to serve it if no process does
-	Sync     time.Duration // how often the embedded server flushes to disk; zero means each second, negative after every write
+	Sync     time.Duration // interval of flushes to disk by the embedded server; zero means 1 s, negative each write
 	MaxBytes int64         // of waiting tasks before Put refuses; zero means 128 MiB
 
 	Name     string // distinguishes queues on one server; empty means "hako"

@@ -36,7 +36,7 @@ func (i Item) check(largest int64) error {
 		return wrong(fault.Invalid, fmt.Sprintf("a task's name has 1 to %d bytes of text", maxIDLength),
 			"name it by its place, such as github.com/owner/project#12")
 	case i.Payload != nil && !json.Valid(i.Payload):
-		return wrong(fault.Invalid, "its payload is not JSON", "hand in a JSON value")
+		return wrong(fault.Invalid, "its payload is not JSON", "pass a JSON value")
 	case int64(len(i.Payload)) > largest:
 		return wrong(fault.TooLarge, fmt.Sprintf("it has %d bytes, and a task may have %d", len(i.Payload), largest),
 			"keep large things elsewhere and say where they are")

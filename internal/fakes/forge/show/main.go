@@ -1,14 +1,12 @@
-// Command show has a program work for a forge that is played on this machine,
-// and shows what people would see there afterwards:
+// Command show runs a program against a fake forge, and prints what people would see
+// there afterwards:
 //
 //	go run ./internal/fakes/forge/show github python ./bin/hako agent once
 //
-// The program finds a repository with a failing test, an issue about it with the
-// label "coding agent", and in $TURNS what a model says in this case. Nothing of
-// the program's own settings is used, and nothing is left of it.
-//
-// The forge itself is not here; that is package forge. The one rule to keep: what
-// is shown is what the forge has, not what the program says that it did.
+// The program finds a repository with a failing test, an issue about it with the label
+// "coding agent", and in $TURNS the answers of a model for it. Settings of the user are
+// not used, and nothing is left behind. The output is what the forge has, not what the
+// program says that it did.
 package main
 
 import (
@@ -36,7 +34,7 @@ var projects embed.FS
 const repository = "acme/hello"
 
 func main() {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM) // the program gets it too, and ends
+	signal.Ignore(os.Interrupt, syscall.SIGTERM) // the program receives it too
 	status, err := run(os.Args[1:], os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "show:", err)
@@ -76,7 +74,7 @@ type world struct {
 	token                  string
 }
 
-// furnish makes the repository and the issue.
+// furnish creates the repository and the issue.
 func (w *world) furnish() error {
 	files, err := w.files()
 	if err != nil {
@@ -145,7 +143,7 @@ func (w *world) work(words []string, out io.Writer) (int, error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// A clock writes lines with the seconds that have passed before each.
+// A clock prefixes lines with the elapsed seconds.
 type clock struct {
 	out   io.Writer
 	began time.Time
