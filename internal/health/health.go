@@ -90,7 +90,7 @@ func (s *Server) Start(ctx context.Context) (addr string, stop func(context.Cont
 }
 
 func (s *Server) listen(ctx context.Context) (net.Listener, error) {
-	l, err := netlisten.Address{Addr: s.Addr, Public: s.Public, Usual: "127.0.0.1:9464",
+	l, err := netlisten.Address{Addr: s.Addr, Public: s.Public, Example: "127.0.0.1:9464",
 		Why:  "others could read the health endpoint, which has no login",
 		Hint: "use 127.0.0.1, or make it public on purpose, behind a firewall"}.Open(ctx)
 	if err != nil {

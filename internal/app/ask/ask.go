@@ -115,11 +115,11 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tools, err := s.offered(executor)
+	tools, err := s.offeredTools(executor)
 	if err != nil {
 		return err
 	}
-	if err := s.converse(); err != nil {
+	if err := s.startDialog(); err != nil {
 		return err
 	}
 	s.agent = agent.Agent{
@@ -174,9 +174,9 @@ func (s *Session) allTools(e *tool.Executor) (tools []tool.Tool, err error) {
 	return tools, nil
 }
 
-// offered returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an error
+// offeredTools returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an error
 // only if it was requested.
-func (s *Session) offered(e *tool.Executor) ([]tool.Tool, error) {
+func (s *Session) offeredTools(e *tool.Executor) ([]tool.Tool, error) {
 	all, err := s.allTools(e)
 	if err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func unknownTool(name string) error {
 	return e
 }
 
-// converse starts or continues the dialog.
-func (s *Session) converse() error {
+// startDialog starts or continues the dialog.
+func (s *Session) startDialog() error {
 	system, err := s.instructions()
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (s *Server) byToken(r *http.Request) (identity, error) {
 	if !ok {
 		return identity{}, s.wrong(&s.guesses, r, unknown("there is no such token"))
 	}
-	s.silent.Proven(r)
+	s.silent.Authenticated(r)
 	return identity{Actor: who, key: key}, nil
 }
 
@@ -70,7 +70,7 @@ func (s *Server) byCookie(r *http.Request) (v identity, err error) {
 	err = unknown("nobody has logged in")
 	for _, cookie := range r.CookiesNamed(s.cookie) {
 		if v, err = s.bySecret(cookie.Value); err == nil {
-			s.silent.Proven(r)
+			s.silent.Authenticated(r)
 			return v, nil
 		}
 	}
