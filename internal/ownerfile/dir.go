@@ -17,7 +17,7 @@ type Dir struct {
 
 const (
 	newDirPrefix = "new-" // prefix of one that is not locked yet
-	lockName  = "lock"
+	lockName     = "lock"
 )
 
 // abandonedAge is the age of an unlocked directory that counts as abandoned.
