@@ -123,7 +123,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.agent = agent.Agent{
-		ID: b.ID, Model: s.Model.Front, Tools: tools, Budget: b.Budget, Log: b.Log, Actor: "model", Secrets: b.Secrets,
+		ID: b.ID, Model: s.Model.Wrapped, Tools: tools, Budget: b.Budget, Log: b.Log, Actor: "model", Secrets: b.Secrets,
 		Turns: s.Turns, Calls: s.Calls, Threads: s.Threads, Context: s.window(c), Force: s.Force, Observe: s.Observe,
 	}
 	return nil
