@@ -153,7 +153,7 @@ func searchHistory(s streams, conf *config.Config, words string, asJSON bool) er
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so",
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "no messages found",
 			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {
