@@ -337,7 +337,8 @@ func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOpt
 		m.removeAsker(task)
 		return nil, err
 	}
-	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task, left: then(func() { m.removeAsker(task) }, closed),
+	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task,
+		left: then(func() { m.removeAsker(task) }, closed),
 		info: mcpserver.Info{
 			Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch,
 			Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),

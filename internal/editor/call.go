@@ -151,8 +151,8 @@ func syntax(err error) string {
 	return "the call is not JSON: " + err.Error()
 }
 
-// hasHalfSurrogate reports whether a JSON text contains half of a surrogate pair, which the decoder would replace by another
-// character.
+// hasHalfSurrogate reports whether a JSON text contains half of a surrogate pair, which the decoder would replace by
+// another character.
 func hasHalfSurrogate(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')

@@ -1,8 +1,8 @@
 // Package editor implements the text_editor tool: it views, creates and changes text files below one directory.
 //
 // A change is written to a new file that replaces the old one, so that nobody sees half of it. Mode and, where the
-// system permits, owner are kept; hard links and extended attributes are not. Everything else that a call does not name
-// stays unchanged, byte for byte: tabs, line ends, byte order mark, encoding.
+// system permits, owner are kept; hard links and extended attributes are not. Everything else that a call does not
+// name stays unchanged, byte for byte: tabs, line ends, byte order mark, encoding.
 package editor
 
 import (

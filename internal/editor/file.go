@@ -27,8 +27,8 @@ type openFile struct {
 	unlock func()
 }
 
-// enter opens the directory of a file. The "." at the end matters: without it, a named pipe that replaced the directory
-// would be opened and block.
+// enter opens the directory of a file. The "." at the end matters: without it, a named pipe that replaced the
+// directory would be opened and block.
 func (e *Editor) enter(c *Call, p filePath) (*openFile, error) {
 	dir, err := e.Root.OpenRoot(path.Dir(p.rel) + "/.")
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *openFile) close() {
 	s.dir.Close()
 }
 
-// read returns a regular file of acceptable size. A file to be changed is opened for writing too: a read-only file must
-// not be replaced just because its directory is writable.
+// read returns a regular file of acceptable size. A file to be changed is opened for writing too: a read-only file
+// must not be replaced just because its directory is writable.
 func (s *openFile) read(flag int) ([]byte, error) {
 	before, err := s.dir.Lstat(s.name)
 	if err != nil {

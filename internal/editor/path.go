@@ -23,7 +23,8 @@ const maxLinks = 40
 func (e *Editor) at() string { return path.Clean("/" + e.At) }
 
 // find resolves a path name by name, because [os.Root] refuses links with absolute targets, and those of callers are
-// relative to At. The result is opened through [os.Root], which detects a directory that is replaced by a link meanwhile.
+// relative to At. The result is opened through [os.Root], which detects a directory that is replaced by a link
+// meanwhile.
 func (e *Editor) find(c *Call) (filePath, error) {
 	if e.Root == nil {
 		return filePath{}, c.refuse(fault.Denied, "no directory is open for editing", "")

@@ -1,6 +1,7 @@
 package editor
 
-// seenFiles is what an editor knows of files, by their path below the root. The least recently used are forgotten first.
+// seenFiles is what an editor knows of files, by their path below the root. The least recently used are forgotten
+// first.
 type seenFiles struct {
 	files map[string]*record
 	clock uint64 // counts uses

@@ -1,5 +1,5 @@
-// Package netlisten opens the listeners of servers and shuts servers down. Nothing is reachable from the network unless
-// the user says so.
+// Package netlisten opens the listeners of servers and shuts servers down. Nothing is reachable from the network
+// unless the user says so.
 package netlisten
 
 import (

@@ -23,8 +23,9 @@ const (
 // abandonedAge is the age of an unlocked directory that counts as abandoned.
 const abandonedAge = time.Hour
 
-// MakeDir makes a directory in another, which is created if necessary; empty means that for temporary files. It removes
-// abandoned ones with the same prefix. The new directory gets its name only after it is locked, so that nobody removes it.
+// MakeDir makes a directory in another, which is created if necessary; empty means that for temporary files. It
+// removes abandoned ones with the same prefix. The new directory gets its name only after it is locked, so that
+// nobody removes it.
 func MakeDir(in, prefix string) (*Dir, error) {
 	if in == "" {
 		in = os.TempDir()

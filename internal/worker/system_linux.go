@@ -13,8 +13,9 @@ import (
 // attributes puts a worker into its own process group: Ctrl-C is for the server, which ends its workers in order.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// limitMemory bounds what this process may allocate from now on. The runtime reserves address space that it never uses,
-// so the limit is on writable memory. Only the soft limit is lowered: programs of the host runner have their own limits.
+// limitMemory bounds what this process may allocate from now on. The runtime reserves address space that it never
+// uses, so the limit is on writable memory. Only the soft limit is lowered: programs of the host runner have their
+// own limits.
 func limitMemory(memory int64) error {
 	debug.SetMemoryLimit(memory)
 	data, err := dataSize()

@@ -174,8 +174,8 @@ func (s *Session) allTools(e *tool.Executor) (tools []tool.Tool, err error) {
 	return tools, nil
 }
 
-// offeredTools returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an error
-// only if it was requested.
+// offeredTools returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an
+// error only if it was requested.
 func (s *Session) offeredTools(e *tool.Executor) ([]tool.Tool, error) {
 	all, err := s.allTools(e)
 	if err != nil {

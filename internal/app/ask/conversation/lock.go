@@ -36,7 +36,8 @@ func lock(name, path string) (unlock func(), err error) {
 	}
 }
 
-// lockWithTimeout locks the file with a timeout. ownerfile.Lock blocks, so it runs in a goroutine; a late lock is released.
+// lockWithTimeout locks the file with a timeout. ownerfile.Lock blocks, so it runs in a goroutine; a late lock is
+// released.
 func lockWithTimeout(f *os.File) error {
 	got := make(chan error, 1)
 	go func() { got <- ownerfile.Lock(f) }()

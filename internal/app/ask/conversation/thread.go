@@ -1,7 +1,7 @@
 // Package conversation stores conversations by name, each in a file that only its owner can read.
 //
-// The caller redacts secrets. An open conversation is locked until it is closed. A saved turn is never lost, and a file
-// that cannot be parsed is left unchanged.
+// The caller redacts secrets. An open conversation is locked until it is closed. A saved turn is never lost, and a
+// file that cannot be parsed is left unchanged.
 package conversation
 
 import (

@@ -44,7 +44,8 @@ const (
 
 func (s *Editor) maxFile() int64 { return cmp.Or(s.MaxFile, defaultMaxFile) }
 
-// Edit carries out a call and returns what the client reads. Requests get the actor of req, and IDs derived from its ID.
+// Edit carries out a call and returns what the client reads. Requests get the actor of req, and IDs derived from its
+// ID.
 func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string, error) {
 	var c editor.Call
 	if err := c.UnmarshalJSON(raw); err != nil {

@@ -161,8 +161,8 @@ func (e *sandboxRun) runScript(ctx context.Context, script string, in io.Reader,
 	return nil
 }
 
-// wrapDenial converts the denial of a command to one of the edit, because the client did not write the command. It keeps
-// the reason of a rule about the command.
+// wrapDenial converts the denial of a command to one of the edit, because the client did not write the command. It
+// keeps the reason of a rule about the command.
 func (e *sandboxRun) wrapDenial(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Denied {
