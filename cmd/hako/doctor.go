@@ -222,7 +222,7 @@ func checkOpenAI(ctx context.Context, at app.ModelSource) finding {
 	if o.Key == "" && !app.CustomOpenAI(conf) {
 		return off("no key", "export OPENAI_API_KEY=… to use it")
 	}
-	names, err := at.Served(ctx)
+	names, err := at.ServedModels(ctx)
 	if err != nil {
 		return bad("", err)
 	}
@@ -231,7 +231,7 @@ func checkOpenAI(ctx context.Context, at app.ModelSource) finding {
 
 func checkOllama(ctx context.Context, at app.ModelSource) finding {
 	conf := at.Conf
-	names, err := at.Ollamas(ctx)
+	names, err := at.OllamaModels(ctx)
 	switch {
 	case err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:"):
 		return bad("", err)

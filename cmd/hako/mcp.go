@@ -53,7 +53,7 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	m.SweepLater(ctx)
 	options := m.Options(version)
 	options.Caller = mcpserver.Bearer(guard.Holder)
-	options.Elicit = guard.Elicits(app.Elicitation(conf))
+	options.Elicit = guard.MaxAnswer(app.Elicitation(conf))
 	app.AskPage(&options, conf)
 	door := mcpserver.New(options)
 	defer app.CloseMCP(ctx, door)

@@ -56,7 +56,7 @@ func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, pro
 	defer cancel()
 	conf := at.Conf
 	if config.OpenAIKey.Of(conf).V != "" || app.CustomOpenAI(conf) {
-		names, err := at.Served(ctx)
+		names, err := at.ServedModels(ctx)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -64,7 +64,7 @@ func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, pro
 			lines = append(lines, modelLine{Model: "openai:" + name, Provider: "openai"})
 		}
 	}
-	local, err := at.Ollamas(ctx)
+	local, err := at.OllamaModels(ctx)
 	if err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:") {
 		problems = append(problems, err)
 	}

@@ -138,7 +138,7 @@ func (o *secretaryOptions) searchHistory(s streams, conf *config.Config) error {
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "nobody said so",
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "no messages found",
 			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {

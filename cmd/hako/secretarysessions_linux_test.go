@@ -148,7 +148,7 @@ steps:
 	s.hears(" @todo complete 1 ", "completed to-do 1")
 	s.hears("/history", "user: 作って\n")
 	s.hears("/help", "/todo")
-	for line, says := range map[string]string{"/reset": "begin another conversation", "/hlp": "did you mean /help?"} {
+	for line, says := range map[string]string{"/reset": "start another conversation", "/hlp": "did you mean /help?"} {
 		if _, err := s.talk(t.Context(), line); fault.KindOf(err) != fault.Invalid ||
 			!strings.Contains(fault.Hint(err), says) {
 			t.Errorf("%s: %v", line, err)
@@ -204,7 +204,7 @@ steps:
 			time.AfterFunc(50*time.Millisecond, func() { _ = s.Stop(t.Context(), operator, "work") })
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "a person has stopped her") {
+	if err == nil || !strings.Contains(err.Error(), "a person has stopped the answer") {
 		t.Error(err)
 	}
 	s.hears("続けて", "done: はい。", "job-")

@@ -109,7 +109,7 @@ func (o *serveFlags) open(ctx context.Context, s streams, conf *config.Config) (
 	}
 	h.log = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), h.Secrets)
 	h.sources = api.Sources{
-		Live: h.Live, Approvals: h.Questions, Secretary: h.Secretary, Todos: h.Todos, Sandboxes: h.Boxes,
+		Live: h.Live, Approvals: h.Questions, Secretary: h.Secretary, Todos: h.Todos, Sandboxes: h.SandboxService,
 		Budget: h.Budget, Record: h.Records, Policy: h.Policy,
 	}
 	if err := h.openTasks(ctx); err != nil {

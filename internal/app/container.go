@@ -100,7 +100,7 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 			CPUs: config.DockerCPU.Of(conf).V, Memory: int64(config.DockerMemory.Of(conf).V),
 			Disk: int64(config.DockerDisk.Of(conf).V), Pids: int64(config.DockerPids.Of(conf).V),
 		},
-		Network: networkOf(conf), Depth: depthOf(conf), Full: !config.CloneShallow.Of(conf).V,
+		Network: networkSetting(conf), Depth: cloneDepth(conf), Full: !config.CloneShallow.Of(conf).V,
 		Install: config.CloneInstall.Of(conf).V, ProjectImages: config.CloneOwnImage.Of(conf).V,
 		Timeout: time.Duration(config.ContainerTimeout.Of(conf).V) * time.Second,
 		Output:  int(config.ContainerOutput.Of(conf).V),
@@ -194,16 +194,16 @@ func EnvironmentImages(conf *config.Config) (map[string]string, error) {
 	return images, nil
 }
 
-// depthOf returns the depth of clones; zero leaves it to the clone, which fetches more if there is a branch to
+// cloneDepth returns the depth of clones; zero leaves it to the clone, which fetches more if there is a branch to
 // merge into.
-func depthOf(conf *config.Config) int {
+func cloneDepth(conf *config.Config) int {
 	if d := config.CloneDepth.Of(conf); d.From != "default" {
 		return d.V
 	}
 	return 0
 }
 
-func networkOf(conf *config.Config) container.Network {
+func networkSetting(conf *config.Config) container.Network {
 	switch {
 	case !config.DockerExternal.Of(conf).V:
 		return container.None

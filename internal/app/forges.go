@@ -25,7 +25,7 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 		}
 		c := forge.Config{
 			Provider: p.name, APIURL: k.APIURL.Of(conf).V, Token: k.Token.Of(conf).V, BotName: k.BotName.Of(conf).V,
-			CAFile: cmp.Or(k.CA.Of(conf).V, config.DockerCA.Of(conf).V), Labels: labelsOf(conf, k),
+			CAFile: cmp.Or(k.CA.Of(conf).V, config.DockerCA.Of(conf).V), Labels: labelSettings(conf, k),
 			AddSecret: func(token string) { secrets.Add(token) },
 		}
 		f, err := openForge(conf, c)
@@ -35,7 +35,7 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 		list = append(list, dispatch.Forge{Forge: f, Provider: p.name, Labels: c.Labels, Bot: c.BotName,
 			NeedAssignee: k.NeedAssignee.Of(conf).V, Repos: k.Repositories.Of(conf).V})
 	}
-	if name := switchedOff(conf); len(list) == 0 && name != "" {
+	if name := disabledForge(conf); len(list) == 0 && name != "" {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "find forge", Why: name + ".enabled is false",
 			Hint: "set it to true, or set up the other forge"}
 	}
@@ -47,8 +47,8 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 	return list, nil
 }
 
-// switchedOff returns a forge that has a token and is disabled.
-func switchedOff(conf *config.Config) string {
+// disabledForge returns a forge that has a token and is disabled.
+func disabledForge(conf *config.Config) string {
 	for _, p := range providers {
 		if p.keys.Token.Of(conf).V != "" && !p.keys.Enabled.Of(conf).V {
 			return p.name
@@ -68,7 +68,7 @@ func openForge(conf *config.Config, c forge.Config) (forge.Forge, error) {
 	return forge.New(c)
 }
 
-func labelsOf(conf *config.Config, k config.ForgeKeys) forge.Labels {
+func labelSettings(conf *config.Config, k config.ForgeKeys) forge.Labels {
 	return forge.Labels{
 		Ready: k.Ready.Of(conf).V, Processing: k.Processing.Of(conf).V, Done: k.Done.Of(conf).V,
 		Failed: k.Failed.Of(conf).V, Paused: k.Paused.Of(conf).V, Stopped: k.Stopped.Of(conf).V,

@@ -25,8 +25,8 @@ const tokenVariable = config.TokenVariable
 // localCaller is the name of the holder of this server's token.
 const localCaller = "local"
 
-// shortestToken keeps tokens from being guessed by trying.
-const shortestToken = 20
+// minTokenLength keeps tokens from being guessed by trying.
+const minTokenLength = 20
 
 // An MCPAccess authenticates MCP clients over HTTP: by the token of this server, or as clients and operators of
 // hako serve, each with their own sandboxes.
@@ -52,9 +52,9 @@ func (g *MCPAccess) Holder(secret string) string {
 	return key.Named(who.Name) // distinct from the local caller and from earlier holders of the name
 }
 
-// Elicits returns the most that the client of a caller may answer to questions about its own commands:
+// MaxAnswer returns the most that the client of a caller may answer to questions about its own commands:
 // everything with the token of this server, whose owner started the client. Others decides about the rest.
-func (g *MCPAccess) Elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
+func (g *MCPAccess) MaxAnswer(others func(caller string) gate.Answer) func(caller string) gate.Answer {
 	return func(caller string) gate.Answer {
 		if g.Token != "" && caller == localCaller {
 			return gate.Session
@@ -88,7 +88,7 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 		g.Note = "no token is required: every user and program of this machine can connect"
 		return g, nil
 	case o.TokenFile != "":
-		g.Token, err = tokenOf(o.TokenFile)
+		g.Token, err = readToken(o.TokenFile)
 		g.Note = "the token is in " + o.TokenFile
 	case own != "":
 		g.Token, g.Note = own, "the token is that of "+tokenVariable
@@ -105,9 +105,9 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 // checkToken rejects tokens that cannot be sent or could be guessed.
 func checkToken(token, from string) error {
 	switch {
-	case len(token) < shortestToken:
+	case len(token) < minTokenLength:
 		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from,
-			Why:  fmt.Sprintf("it has fewer than %d characters and can be guessed", shortestToken),
+			Why:  fmt.Sprintf("it has fewer than %d characters and can be guessed", minTokenLength),
 			Hint: "make one with: openssl rand -hex 32; where --token-file names no file yet, hako makes one"}
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from,
@@ -116,8 +116,8 @@ func checkToken(token, from string) error {
 	return nil
 }
 
-// tokenOf reads a token from a file that only the owner can read, or creates the file with a new token.
-func tokenOf(path string) (string, error) {
+// readToken reads a token from a file that only the owner can read, or creates the file with a new token.
+func readToken(path string) (string, error) {
 	f, err := ownerfile.Open(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newTokenFile(path)

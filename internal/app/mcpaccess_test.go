@@ -58,7 +58,7 @@ func TestElicitsByToken(t *testing.T) {
 			{"", localCaller, most}, {"secret", "", most},
 		} {
 			g := &MCPAccess{Token: c.token}
-			if got := g.Elicits(others)(c.caller); got != c.want {
+			if got := g.MaxAnswer(others)(c.caller); got != c.want {
 				t.Errorf("%q, %q: %v", c.token, c.caller, got)
 			}
 		}

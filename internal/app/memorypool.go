@@ -12,8 +12,8 @@ import (
 	"hako/run/fault"
 )
 
-// serverShares is the limit of all callers, as a multiple of the limit of one.
-const serverShares = 8
+// maxShares is the limit of all callers, as a multiple of the limit of one.
+const maxShares = 8
 
 // A memoryPool limits the memory of all sandboxes. The sandboxes of a caller share one limit: making a hundred
 // of them does not multiply it.
@@ -35,7 +35,7 @@ type memoryShare struct {
 
 // open returns the share of a caller for one more sandbox.
 func (l *memoryPool) open(caller string) (*memoryShare, error) {
-	if err := l.full(); err != nil {
+	if err := l.checkFull(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -61,9 +61,9 @@ func (l *memoryPool) release(s *memoryShare) {
 	}
 }
 
-// full returns an error if all sandboxes together hold the maximum.
-func (l *memoryPool) full() error {
-	held, most := l.held(), serverShares*l.limits.Memory
+// checkFull returns an error if all sandboxes together hold the maximum.
+func (l *memoryPool) checkFull() error {
+	held, most := l.held(), maxShares*l.limits.Memory
 	if held < most {
 		return nil
 	}
@@ -85,8 +85,8 @@ func (l *memoryPool) held() (sum int64) {
 	return sum
 }
 
-// kept returns what this process holds for a caller.
-func (l *memoryPool) kept(caller string) int64 {
+// heldFor returns what this process holds for a caller.
+func (l *memoryPool) heldFor(caller string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.shares[caller]; s != nil {
@@ -100,28 +100,28 @@ func (s *memoryShare) hold(bytes int64) error {
 	defer s.own.Reset() // a refusal must not affect later calls
 	if l := s.pool; l.workers != nil && bytes > 0 {
 		if err := s.own.Fits(l.workers.Held(s.caller).Virtual + bytes); err != nil {
-			return s.explained(err)
+			return s.withHint(err)
 		}
 	}
-	return s.explained(s.own.Hold(bytes))
+	return s.withHint(s.own.Hold(bytes))
 }
 
-// several reports whether the caller has more than one sandbox.
-func (s *memoryShare) several() bool {
+// hasSeveral reports whether the caller has more than one sandbox.
+func (s *memoryShare) hasSeveral() bool {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	return s.boxes > 1
 }
 
-// explained adds a hint to the error of a limit that other sandboxes share.
-func (s *memoryShare) explained(err error) error {
+// withHint adds a hint to the error of a limit that other sandboxes share.
+func (s *memoryShare) withHint(err error) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || fault.KindOf(err) != fault.Exhausted {
 		return err
 	}
 	own := *e
 	own.Hint = "do less at once, or remove files"
-	if s.several() {
+	if s.hasSeveral() {
 		own.Hint += fmt.Sprintf(
 			"; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.pool.limits.Memory>>20, s.pool.limits.Files)
 	}
@@ -135,9 +135,9 @@ type pooledRunner struct {
 }
 
 func (r pooledRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	if err := r.share.pool.full(); err != nil {
+	if err := r.share.pool.checkFull(); err != nil {
 		return run.Result{Exit: 126}, err
 	}
 	res, err := r.Runner.Run(ctx, req)
-	return res, r.share.explained(err)
+	return res, r.share.withHint(err)
 }

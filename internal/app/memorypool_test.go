@@ -13,7 +13,7 @@ import (
 func TestMemoryPool(t *testing.T) {
 	l := memoryPool{limits: quota.ScriptLimits{Memory: 1 << 20, Files: 10}}
 	var shares []*memoryShare
-	for i := range serverShares {
+	for i := range maxShares {
 		s, err := l.open(fmt.Sprint("caller ", i))
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestMemoryPool(t *testing.T) {
 		t.Errorf("%v, %v", err, rerr)
 	}
 	l.release(shares[0])
-	if _, err := l.open("one more"); err != nil || l.held() != (serverShares-1)<<20 {
+	if _, err := l.open("one more"); err != nil || l.held() != (maxShares-1)<<20 {
 		t.Errorf("after one has left: %v, %d bytes", err, l.held())
 	}
 }

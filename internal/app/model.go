@@ -57,7 +57,7 @@ type ModelSource struct {
 	Record func(address string) error
 }
 
-func (p ModelSource) Ollamas(ctx context.Context) ([]ollama.Info, error) {
+func (p ModelSource) OllamaModels(ctx context.Context) ([]ollama.Info, error) {
 	o := ollamaOptions(p.Conf)
 	if err := p.Record(ollama.Normalize(o.URL)); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p ModelSource) Ollamas(ctx context.Context) ([]ollama.Info, error) {
 	return ollama.Models(ctx, o)
 }
 
-func (p ModelSource) Served(ctx context.Context) ([]string, error) {
+func (p ModelSource) ServedModels(ctx context.Context) ([]string, error) {
 	o := OpenaiOptions(p.Conf)
 	if err := p.Record(o.BaseURL); err != nil {
 		return nil, err
@@ -104,17 +104,17 @@ func ChooseModel(ctx context.Context, at ModelSource, spec string) (Model, error
 			}
 		}
 	}
-	return modelNamed(ctx, at, spec)
+	return findNamed(ctx, at, spec)
 }
 
-// modelNamed finds a model without a provider: that of the configured key or URL, else a local one.
-func modelNamed(ctx context.Context, at ModelSource, name string) (Model, error) {
+// findNamed finds a model without a provider: that of the configured key or URL, else a local one.
+func findNamed(ctx context.Context, at ModelSource, name string) (Model, error) {
 	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
 		return openaiModel(ctx, at, name)
 	}
 	probe, cancel := context.WithTimeout(ctx, ProbeTime)
 	defer cancel()
-	local, err := at.Ollamas(probe)
+	local, err := at.OllamaModels(probe)
 	for _, m := range local {
 		if m.Name == name || m.Name == name+":latest" {
 			return OllamaModel(ctx, at, m.Name)
@@ -156,7 +156,7 @@ func findModel(ctx context.Context, at ModelSource) (Model, error) {
 	}
 	probe, cancel := context.WithTimeout(ctx, ProbeTime)
 	defer cancel()
-	if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+	if local, err := at.OllamaModels(probe); err == nil && len(local) > 0 {
 		c, err := OllamaModel(ctx, at, local[0].Name)
 		c.Why = "using the local model " + local[0].Name + " of Ollama; --model chooses another"
 		return c, err
@@ -195,7 +195,7 @@ func openaiCompatible(ctx context.Context, at ModelSource, name, provider string
 	if name == "" {
 		name = DefaultModel
 		if CustomOpenAI(at.Conf) {
-			served, err := at.Served(ctx)
+			served, err := at.ServedModels(ctx)
 			if err != nil {
 				return Model{}, err
 			}
@@ -241,10 +241,10 @@ func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 // A MeteredModel is a chosen model with metering, recording and retries.
 type MeteredModel struct {
 	Model
-	Ledger *agent.ChargedModel
-	Prices price.Table
-	Front  llm.Model   // the outermost wrapper
-	booked quota.Usage // already stored for hako quota
+	Ledger  *agent.ChargedModel
+	Prices  price.Table
+	Wrapped llm.Model   // the outermost wrapper
+	stored  quota.Usage // already stored for hako quota
 }
 
 // A TurnRecorder writes the file of --record, for all models of a run.
@@ -300,7 +300,7 @@ func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o Model
 	}
 	m.Ledger = &agent.ChargedModel{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log,
 		Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
-	m.Front = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
+	m.Wrapped = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
 	return m, nil
 }
 
@@ -322,12 +322,12 @@ func (m *MeteredModel) Book(conf *config.Config, otherwise quota.Usage) error {
 		used = quota.Usage{}
 	}
 	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
-	if used == m.booked {
+	if used == m.stored {
 		return nil
 	}
-	err := quota.UsageFile{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.Name, used.Less(m.booked))
+	err := quota.UsageFile{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.Name, used.Less(m.stored))
 	if err == nil {
-		m.booked = used
+		m.stored = used
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 // partName matches the names of temporary files.
 var partName = lazyregexp.New(`^\.hako-[0-9a-f]{8}\.part$`)
 
-// mostSwept is the maximum number of entries that are inspected.
-const mostSwept = 10_000
+// maxSwept is the maximum number of entries that are inspected.
+const maxSwept = 10_000
 
 // sweepParts removes temporary files of dead processes, whose locks are gone.
 func sweepParts(dir string) {
@@ -25,7 +25,7 @@ func sweepParts(dir string) {
 		return
 	}
 	defer d.Close()
-	entries, _ := d.ReadDir(mostSwept)
+	entries, _ := d.ReadDir(maxSwept)
 	for _, e := range entries {
 		if e.Type().IsRegular() && partName.Get().MatchString(e.Name()) {
 			sweepPart(filepath.Join(dir, e.Name()))

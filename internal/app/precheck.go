@@ -15,10 +15,10 @@ import (
 // does; the gate judges the script again when it runs.
 func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	file, err := policy.ParseScript(script)
-	if err == nil && !slices.ContainsFunc(b.Policy.At(dir).Program(file), mayRefuse) {
+	if err == nil && !slices.ContainsFunc(b.Policy.At(dir).Program(file), notAllowed) {
 		return nil
 	}
-	g := gate.New(passRunner{}, gate.Options{Policy: b.Policy, Budget: quota.New(quota.Unlimited()), Log: b.Log,
+	g := gate.New(noopRunner{}, gate.Options{Policy: b.Policy, Budget: quota.New(quota.Unlimited()), Log: b.Log,
 		Secrets: b.Secrets})
 	_, err = g.Run(ctx, &run.Request{Actor: "llmcmd", Script: script})
 	if errors.Is(err, errPassed) {
@@ -27,14 +27,14 @@ func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	return err
 }
 
-// mayRefuse reports whether a verdict is not allow: nobody can be asked.
-func mayRefuse(v policy.Verdict) bool { return v.Effect != policy.Allow }
+// notAllowed reports whether a verdict is not allow: nobody can be asked.
+func notAllowed(v policy.Verdict) bool { return v.Effect != policy.Allow }
 
-// passRunner runs nothing.
-type passRunner struct{}
+// noopRunner runs nothing.
+type noopRunner struct{}
 
 var errPassed = errors.New("the script may run")
 
-func (passRunner) Run(context.Context, *run.Request) (run.Result, error) {
+func (noopRunner) Run(context.Context, *run.Request) (run.Result, error) {
 	return run.Result{}, errPassed
 }

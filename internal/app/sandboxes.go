@@ -61,8 +61,8 @@ func AskPage(o *mcpserver.Options, conf *config.Config) {
 // Options returns the options of an MCP server with these sandboxes.
 func (m *Sandboxes) Options(version string) mcpserver.Options {
 	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record,
-		Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets,
-		Egress: networkOf(m.conf) != "none"}
+		Removed: tokenRemoved(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets,
+		Egress: networkSetting(m.conf) != "none"}
 }
 
 // CloseMCP closes all sandboxes. Leftovers are removed by the next process.
@@ -78,7 +78,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	// concurrent calls twice as fast (see docs/mcp.md).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(192 << 20)
-	if err := cmp.Or(CheckRoot(conf), o.there(), setup.CheckGrants(conf, o.Writable...)); err != nil {
+	if err := cmp.Or(CheckRoot(conf), o.check(), setup.CheckGrants(conf, o.Writable...)); err != nil {
 		return nil, err
 	}
 	b, err := Open(conf)
@@ -89,20 +89,20 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker),
 		memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
 	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // report mistakes in the rules now
-		m.Workers, err = StartWorkers(conf, m.memory.kept)
+		m.Workers, err = StartWorkers(conf, m.memory.heldFor)
 	}
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
-	m.memory.workers, m.pooled = m.Workers, m.Workers.Close
+	m.memory.workers, m.closeWorkers = m.Workers, m.Workers.Close
 	return m, nil
 }
 
 // webTools returns the configured tools for the web.
 func (m *Sandboxes) webTools() []tool.Tool {
 	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V},
-		Fetched: m.fetchedBy}
+		Fetched: m.recordFetched}
 	tools := []tool.Tool{tool.WebFetch(pages)}
 	if engine, _, err := SearchEngine(m.conf); err == nil {
 		tools = append(tools, tool.WebSearch(engine))
@@ -113,10 +113,10 @@ func (m *Sandboxes) webTools() []tool.Tool {
 // A Sandboxes is a [mcpserver.Maker].
 type Sandboxes struct {
 	*App
-	conf   *config.Config
-	grants Grants
-	memory memoryPool
-	pooled func() // ends the workers
+	conf         *config.Config
+	grants       Grants
+	memory       memoryPool
+	closeWorkers func() // ends the workers
 
 	sweeping sync.WaitGroup
 
@@ -130,15 +130,15 @@ func (m *Sandboxes) Close() {
 	if m.manager != nil {
 		m.manager.Close()
 	}
-	m.pooled()
+	m.closeWorkers()
 	m.App.Close()
 }
 
 // Grants are directories that virtual sandboxes see.
 type Grants struct{ Readable, Writable []string }
 
-// there checks that the directories exist.
-func (o Grants) there() error {
+// check checks that the directories exist.
+func (o Grants) check() error {
 	for _, g := range []struct {
 		flag  string
 		names []string
@@ -201,7 +201,7 @@ func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserv
 		return nil, err
 	}
 	spec := SandboxSpec{Readable: m.grants.Readable, Writable: m.grants.Writable}
-	r, err := m.remoteSandbox(ctx, caller, m.sandboxWanted(spec, 0, 0), w.Ask)
+	r, err := m.remoteSandbox(ctx, caller, m.openOptions(spec, 0, 0), w.Ask)
 	var inside sandboxInfo
 	if err == nil {
 		err = json.Unmarshal(r.Info, &inside)
@@ -212,7 +212,7 @@ func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserv
 	}
 	info := mcpserver.Info{Directory: inside.Directory, Network: "none",
 		Note: "every command is built in; files are in memory but for those that were granted"}
-	return m.remoteShell(r, share, m.sandboxWanted(spec, 0, 0), info, closed), nil
+	return m.remoteShell(r, share, m.openOptions(spec, 0, 0), info, closed), nil
 }
 
 func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (
@@ -231,12 +231,12 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 		return nil, err
 	}
 	spec := SandboxSpec{Host: true, Rooted: true, Offline: w.Network == string(container.None)}
-	r, err := m.remoteSandbox(ctx, caller, m.sandboxWanted(spec, options.Timeout, hostStopTime), w.Ask)
+	r, err := m.remoteSandbox(ctx, caller, m.openOptions(spec, options.Timeout, hostStopTime), w.Ask)
 	if err != nil {
 		m.memory.release(share)
 		return nil, err
 	}
-	return m.remoteShell(r, share, m.sandboxWanted(spec, jobTime, hostStopTime), mcpserver.Info{Directory: options.Root},
+	return m.remoteShell(r, share, m.openOptions(spec, jobTime, hostStopTime), mcpserver.Info{Directory: options.Root},
 		closed), nil
 }
 
@@ -333,17 +333,18 @@ func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOpt
 	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch, Network: network},
 		environment)
 	if err != nil {
-		m.forget(task)
+		m.removeAsker(task)
 		return nil, err
 	}
-	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task, left: then(func() { m.forget(task) }, closed),
+	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task,
+		left: then(func() { m.removeAsker(task) }, closed),
 		info: mcpserver.Info{
 			Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch,
 			Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),
 		}}, nil
 }
 
-func (m *Sandboxes) forget(task string) {
+func (m *Sandboxes) removeAsker(task string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.asks, task)
@@ -444,16 +445,16 @@ func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err erro
 	}, m.Log.Append(audit.Event{What: audit.Asked, ID: deed.ID, Actor: deed.Actor, Script: deed.What})
 }
 
-// fetchedBy records which page was fetched for which client.
-func (m *Sandboxes) fetchedBy(ctx context.Context, url string, bytes int64) {
+// recordFetched records which page was fetched for which client.
+func (m *Sandboxes) recordFetched(ctx context.Context, url string, bytes int64) {
 	deed := mcpserver.OperationOf(ctx)
 	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url,
 		Bytes: bytes})
 }
 
-// removedFrom reports whether a token of the store was removed. Other tokens last as long as the server. An
+// tokenRemoved reports whether a token of the store was removed. Other tokens last as long as the server. An
 // unreadable store removes nothing: the sandboxes would be lost.
-func removedFrom(store *auth.Store) func(token string) func() bool {
+func tokenRemoved(store *auth.Store) func(token string) func() bool {
 	return func(token string) func() bool {
 		_, key, ok, err := store.Verify(token)
 		if err != nil || !ok {

@@ -71,7 +71,7 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 	if err := b.chooseModel(ctx); err != nil && !o.Modelless {
 		return nil, err
 	} else if err != nil {
-		b.model = &MeteredModel{Front: absent{err}}
+		b.model = &MeteredModel{Wrapped: missingModel{err}}
 	}
 	b.Use(b.settings())
 	b.ModelName, b.Deadline = b.model.String(), b.Budget.Deadline
@@ -79,7 +79,7 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err,
 			Hint: fault.Hint(err)})
 	}
-	if err := b.addRunners(ctx); err != nil && o.NeedRoot && mistaken(err) {
+	if err := b.addRunners(ctx); err != nil && o.NeedRoot && isUserError(err) {
 		return nil, err
 	} else if err != nil {
 		b.Warn(err)
@@ -93,16 +93,16 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 	return b.Conversation, nil
 }
 
-// mistaken reports whether the user, rather than the machine, is the cause.
-func mistaken(err error) bool {
+// isUserError reports whether the user, rather than the machine, is the cause.
+func isUserError(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Invalid || kind == fault.NotFound
 }
 
-// absent is a model that could not be found.
-type absent struct{ err error }
+// missingModel is a model that could not be found.
+type missingModel struct{ err error }
 
-func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return nil, a.err }
+func (a missingModel) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return nil, a.err }
 
 // chooseModel chooses the model and wraps it with metering, recording and retries.
 func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
@@ -146,7 +146,7 @@ func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Mod
 	if spec == "" && config.ModelName.Of(at.Conf).V == "" {
 		probe, cancel := context.WithTimeout(ctx, ProbeTime)
 		defer cancel()
-		if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+		if local, err := at.OllamaModels(probe); err == nil && len(local) > 0 {
 			return OllamaModel(ctx, at, local[0].Name)
 		}
 	}
@@ -165,19 +165,19 @@ func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Mod
 func (b *secretaryBuilder) settings() *secretary.Secretary {
 	conf := b.conf
 	return &secretary.Secretary{
-		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V,
-		Extra:  b.extra(),
-		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.App.ID,
+		Model: b.model.Wrapped, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V,
+		Extra:  b.instructions(),
+		Speech: speechSettings(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.App.ID,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V,
 		ThreeStep: config.SecretaryThreeStep.Of(conf).V, Actions: config.BashMaxActions.Of(conf).V,
 		Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
-		CacheTTL: orNever(config.BashCacheTTL.Of(conf).V), RateLimit: orNever(config.BashRateLimit.Of(conf).V),
-		Context: int64(config.SecretaryContext.Of(conf).V), Unlisted: unlisted, Left: b.left,
+		CacheTTL: zeroMeansNever(config.BashCacheTTL.Of(conf).V), RateLimit: zeroMeansNever(config.BashRateLimit.Of(conf).V),
+		Context: int64(config.SecretaryContext.Of(conf).V), Unlisted: unlisted, Left: b.budgetLeft,
 	}
 }
 
-// left returns the remaining budget.
-func (b *secretaryBuilder) left() string {
+// budgetLeft returns the remaining budget.
+func (b *secretaryBuilder) budgetLeft() string {
 	var parts []string
 	left := b.Budget.Left()
 	for _, name := range []string{"calls", "tokens"} {
@@ -200,16 +200,16 @@ func unlisted(err error) (name string, ok bool) {
 	return u.Name, true
 }
 
-// orNever converts a setting whose zero means never to an option whose zero means the default.
-func orNever[T int | ~int64](v T) T {
+// zeroMeansNever converts a setting whose zero means never to an option whose zero means the default.
+func zeroMeansNever[T int | ~int64](v T) T {
 	if v == 0 {
 		return -1
 	}
 	return v
 }
 
-// extra returns the user's instructions.
-func (b *secretaryBuilder) extra() string {
+// instructions returns the user's instructions.
+func (b *secretaryBuilder) instructions() string {
 	name := config.SecretarySystem.Of(b.conf).V
 	if name == "" {
 		return ""
@@ -248,9 +248,9 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 		return err
 	}
 	b.OnClose(own.Close)
-	b.Runner, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.rules()
-	b.ReadOnly = func(script string) bool { return b.look(ctx, script).ReadOnly }
-	b.Declares = func(script string) bool { return b.look(ctx, script).Declares }
+	b.Runner, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.policySummary()
+	b.ReadOnly = func(script string) bool { return b.classify(ctx, script).ReadOnly }
+	b.Declares = func(script string) bool { return b.classify(ctx, script).Declares }
 	pool := &secretary.RunnerPool{New: func() (run.Runner, func(), error) {
 		h, err := b.NewRunner(ctx)
 		return h.Runner, h.Close, err
@@ -276,8 +276,8 @@ func (b *secretaryBuilder) jobOptions() jobs.Options {
 	}
 }
 
-// look classifies a script before it runs. One that cannot be parsed may do anything.
-func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResult) {
+// classify classifies a script before it runs. One that cannot be parsed may do anything.
+func (b *secretaryBuilder) classify(ctx context.Context, script string) (a JudgeResult) {
 	unknown := JudgeResult{Declares: true}
 	if b.App.Workers != nil {
 		if err := b.App.Workers.Judge(ctx, JudgeRequest{Profile: "host", Script: script}, &a); err != nil {
@@ -292,8 +292,8 @@ func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResu
 	return JudgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
-// rules describes the policy for the prompt.
-func (b *secretaryBuilder) rules() string {
+// policySummary describes the policy for the prompt.
+func (b *secretaryBuilder) policySummary() string {
 	var lines []string
 	for _, l := range b.Policy.Summary(config.SecretaryLanguage.Of(b.conf).V, 12) {
 		lines = append(lines, l.String())
@@ -301,8 +301,8 @@ func (b *secretaryBuilder) rules() string {
 	return strings.Join(lines, "\n")
 }
 
-// speechOf returns the configured voice.
-func speechOf(conf *config.Config) speech.Speech {
+// speechSettings returns the configured voice.
+func speechSettings(conf *config.Config) speech.Speech {
 	return speech.Speech{
 		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V},
 		Tone: speech.Tone{
@@ -322,7 +322,7 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	}
 	engine, err := speech.New(speech.Options{
 		URL: config.SpeechURL.Of(conf).V, Remote: config.SpeechURL.Of(conf).From != "default",
-		Voice: speechOf(conf).Voice, Warn: b.Warn,
+		Voice: speechSettings(conf).Voice, Warn: b.Warn,
 	})
 	if err != nil {
 		return err
@@ -366,7 +366,7 @@ func (b *secretaryBuilder) addSearch() {
 // configured. ask returns who is asked about the commands of a session.
 func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
 	return &sessions.Manager{
-		Store: o.Store, NoVoice: voiceless(conf), VoiceOn: config.SpeechEnabled.Of(conf).From != "default",
+		Store: o.Store, NoVoice: speechUnavailable(conf), VoiceOn: config.SpeechEnabled.Of(conf).From != "default",
 		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
 			own := o
 			own.Session, own.Report, own.Speaks = a.Session, a.Observe, a.Speaks
@@ -382,8 +382,8 @@ func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session
 	}
 }
 
-// voiceless returns why speech is unavailable, or nil.
-func voiceless(conf *config.Config) error {
+// speechUnavailable returns why speech is unavailable, or nil.
+func speechUnavailable(conf *config.Config) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: "speak"}
 	if !config.SpeechEnabled.Of(conf).V {
 		e.Why, e.Hint = "speech is disabled in the settings", "set speech.enabled to true"

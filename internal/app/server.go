@@ -36,17 +36,17 @@ type ServerOptions struct {
 // all gates.
 type Server struct {
 	*App
-	Conf      *config.Config
-	Questions *questions.List // where questions wait for a person
-	Sandboxes *Sandboxes
-	MCP       *mcpserver.Server
-	Live      *records.Live
-	Records   *records.Record
-	Policy    records.Policy
-	Budget    records.Budget
-	Secretary *sessions.Manager
-	Todos     *sessions.Todos
-	Boxes     *sandboxes.Service
+	Conf           *config.Config
+	Questions      *questions.List // where questions wait for a person
+	Sandboxes      *Sandboxes
+	MCP            *mcpserver.Server
+	Live           *records.Live
+	Records        *records.Record
+	Policy         records.Policy
+	Budget         records.Budget
+	Secretary      *sessions.Manager
+	Todos          *sessions.Todos
+	SandboxService *sandboxes.Service
 
 	o       ServerOptions
 	closers []func() // in the order of opening
@@ -58,14 +58,14 @@ func OpenServer(ctx context.Context, conf *config.Config, o ServerOptions) (s *S
 	if s.App, err = Open(conf); err != nil {
 		return nil, err
 	}
-	s.later(s.App.Close)
+	s.onClose(s.App.Close)
 	for _, open := range []func(context.Context) error{s.openMCP, s.openRecords, s.openSecretary} {
 		if err := open(ctx); err != nil {
 			s.Close()
 			return nil, err
 		}
 	}
-	s.openBoxes()
+	s.openSandboxes()
 	return s, nil
 }
 
@@ -76,7 +76,7 @@ func (s *Server) Close() {
 	}
 }
 
-func (s *Server) later(do func()) { s.closers = append(s.closers, do) }
+func (s *Server) onClose(do func()) { s.closers = append(s.closers, do) }
 
 // openMCP makes the MCP endpoint. Questions about commands of clients go to the web page: the holder of a
 // client's token must not approve its commands.
@@ -84,13 +84,13 @@ func (s *Server) openMCP(ctx context.Context) (err error) {
 	if s.Sandboxes, err = NewSandboxes(s.Conf, s.o.Grants); err != nil {
 		return err
 	}
-	s.later(s.Sandboxes.Close)
+	s.onClose(s.Sandboxes.Close)
 	s.Workers = s.Sandboxes.Workers
 	s.Sandboxes.SweepLater(ctx)
 	options := s.Sandboxes.Options(s.o.Version)
 	options.Ask, options.Elicit, options.Caller = s.Questions.Ask, Elicitation(s.Conf), s.o.Caller
 	s.MCP = mcpserver.New(options)
-	s.later(func() { CloseMCP(ctx, s.MCP) })
+	s.onClose(func() { CloseMCP(ctx, s.MCP) })
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (s *Server) openMCP(ctx context.Context) (err error) {
 func (s *Server) openRecords(context.Context) error {
 	path := config.AuditPath.Of(s.Conf).V
 	s.Records = records.NewRecord(path)
-	s.later(func() { _ = s.Records.Close() })
+	s.onClose(func() { _ = s.Records.Close() })
 	s.Records.Begin()
 	table, err := Prices(s.Conf)
 	if err != nil {
@@ -126,10 +126,10 @@ func (s *Server) openSecretary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.later(func() { _ = st.Close() })
+	s.onClose(func() { _ = st.Close() })
 	o := SecretaryOptions{Model: s.o.Model, NeedRoot: s.o.NeedRoot, Store: st, Workers: s.Workers}
 	s.Secretary = SecretarySessions(s.Conf, o, s.Questions.AskIn)
-	s.later(func() {
+	s.onClose(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_ = s.Secretary.Close(ctx) // what does not end in time ends with the process
@@ -147,11 +147,11 @@ func (s *Server) SecretaryModel(ctx context.Context) (Model, error) {
 	return ChooseSecretaryModel(ctx, s.models(), s.o.Model)
 }
 
-// openBoxes opens the service for sandboxes and containers.
-func (s *Server) openBoxes() {
-	s.Boxes = &sandboxes.Service{Provider: s.MCP, Record: s.recordAction, Secrets: s.Secrets}
+// openSandboxes opens the service for sandboxes and containers.
+func (s *Server) openSandboxes() {
+	s.SandboxService = &sandboxes.Service{Provider: s.MCP, Record: s.recordAction, Secrets: s.Secrets}
 	if manager, err := s.Sandboxes.Manager(); err == nil {
-		s.Boxes.Containers = manager
+		s.SandboxService.Containers = manager
 	} else {
 		s.o.Warn("containers are not shown", err)
 	}
@@ -163,7 +163,7 @@ func (s *Server) OpenQueue(ctx context.Context, waiting Waiting) (*tasks.Service
 	if err != nil {
 		return nil, err
 	}
-	s.later(func() { _ = q.Close() })
+	s.onClose(func() { _ = q.Close() })
 	return s.Tasks(q), nil
 }
 

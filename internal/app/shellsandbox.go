@@ -42,8 +42,8 @@ func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.
 
 func (b *shellSandbox) Close(context.Context) error {
 	var err error
-	if desk := b.opened(); desk != nil {
-		err = desk.Close()
+	if jobList := b.opened(); jobList != nil {
+		err = jobList.Close()
 	}
 	err = errors.Join(err, b.editor.Close())
 	b.end()
@@ -63,7 +63,7 @@ func (b *shellSandbox) opened() *jobs.List {
 }
 
 // open opens the list of jobs on first use.
-func (b *shellSandbox) open() (desk *jobs.List, err error) {
+func (b *shellSandbox) open() (jobList *jobs.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.jobs == nil {
@@ -74,18 +74,18 @@ func (b *shellSandbox) open() (desk *jobs.List, err error) {
 
 // StartJob implements [mcpserver.Jobs]. A denial is returned at once.
 func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
-	desk, err := b.open()
+	jobList, err := b.open()
 	if err != nil {
 		return "", err
 	}
 	own := *req
 	own.Timeout = jobTime
 	own.ID = "" // let the job have its own: the call that started it ends soon, and its client cannot be asked
-	h, err := desk.Start(ctx, own)
+	h, err := jobList.Start(ctx, own)
 	if err != nil {
 		return "", err
 	}
-	if st, err := desk.Status(h); err == nil && st.State == run.JobDenied {
+	if st, err := jobList.Status(h); err == nil && st.State == run.JobDenied {
 		return "", &fault.Error{Kind: fault.Denied, Op: "start job", Subject: st.Command, Why: st.Why, Hint: st.Hint}
 	}
 	return string(h), nil
@@ -134,16 +134,16 @@ func (b *shellSandbox) KillJob(ctx context.Context, id string) (run.Job, error) 
 }
 
 func (b *shellSandbox) Working(context.Context) bool {
-	desk := b.opened()
-	return desk != nil && desk.Busy()
+	jobList := b.opened()
+	return jobList != nil && jobList.Busy()
 }
 
 func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
-	desk := b.opened()
-	if desk == nil {
+	jobList := b.opened()
+	if jobList == nil {
 		return nil
 	}
-	for _, j := range desk.All() {
+	for _, j := range jobList.All() {
 		list = append(list, sandboxes.JobOf(j))
 	}
 	return list

@@ -49,8 +49,9 @@ func OpenQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queu
 	return queue.Open(ctx, QueueOptions(conf))
 }
 
-// spare is how often the queue delivers a task beyond the attempts of a worker: the worker that gives up reports why.
-const spare = 5
+// extraDeliveries is how often the queue delivers a task beyond the attempts of a worker: the worker that gives up
+// reports why.
+const extraDeliveries = 5
 
 // QueueOptions converts the settings.
 func QueueOptions(conf *config.Config) queue.Options {
@@ -58,7 +59,8 @@ func QueueOptions(conf *config.Config) queue.Options {
 		URL: string(config.QueueURL.Of(conf).V), Credentials: config.QueueCredentials.Of(conf).V,
 		RootCA: config.QueueCA.Of(conf).V,
 		Dir:    conf.StateFile("queue"), Name: config.QueueName.Of(conf).V, Replicas: config.QueueReplicas.Of(conf).V,
-		MaxDeliver: config.QueueTries.Of(conf).V + spare, AckWait: time.Duration(config.QueueLease.Of(conf).V) * time.Second,
+		MaxDeliver: config.QueueTries.Of(conf).V + extraDeliveries,
+		AckWait:    time.Duration(config.QueueLease.Of(conf).V) * time.Second,
 	}
 }
 

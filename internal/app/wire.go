@@ -78,15 +78,15 @@ func ModelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 // Worker returns a runner for one script concurrent with others over the same files, behind its own gate.
 func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) descriptors.Worker {
 	b.Limiter.Reset() // an earlier script may have exceeded a limit
-	gauge := b.Limiter.Fork()
+	limiter := b.Limiter.Fork()
 	session := shell.New(shell.Options{
-		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed,
+		FS: files.View(), Commands: set, Limiter: limiter, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed,
 		Parse: policy.ParseScript,
 	})
 	return descriptors.Worker{
-		Runner: gate.New(session, gate.Options{Policy: b.Policy, Budget: meter, Log: b.Log, Pause: gauge.Pause,
+		Runner: gate.New(session, gate.Options{Policy: b.Policy, Budget: meter, Log: b.Log, Pause: limiter.Pause,
 			Secrets: b.Secrets}),
-		Pause: gauge.Pause, Close: session.Close,
+		Pause: limiter.Pause, Close: session.Close,
 		Check: func(ctx context.Context, script string) error { return b.Precheck(ctx, dir, script) },
 	}
 }
@@ -118,20 +118,20 @@ type gatedShell struct {
 	another func(g gateParts, ask Asker) gatedShell
 }
 
-func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell,
+func (g gateParts) newShell(o *setup.ShellOptions, limiter *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell,
 	error) {
-	session, err := o.NewSession(gauge)
+	session, err := o.NewSession(limiter)
 	if err != nil {
 		return gatedShell{}, err
 	}
 	return gatedShell{
-		Runner: g.gate(judge, session, o.Dir, ask, gauge.Pause), limiter: gauge, close: session.Close,
+		Runner: g.gate(judge, session, o.Dir, ask, limiter.Pause), limiter: limiter, close: session.Close,
 		another: func(g gateParts, ask Asker) gatedShell {
-			gauge := gauge.Fork()
+			limiter := limiter.Fork()
 			more := session.Options
-			more.FS, more.Limiter, more.Dir = session.FS.View(), gauge, o.Dir
+			more.FS, more.Limiter, more.Dir = session.FS.View(), limiter, o.Dir
 			session := shell.New(more)
-			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), limiter: gauge,
+			return gatedShell{Runner: g.gate(judge, jobRunner{session, limiter}, o.Dir, ask, limiter.Pause), limiter: limiter,
 				close: session.Close}
 		},
 	}, nil

@@ -53,10 +53,10 @@ type workerParts struct {
 	virtual *quota.Limiter // shared by all virtual shells
 	host    *quota.Limiter // shared by the shells around programs of the host
 
-	mu       sync.Mutex // guards the fields below
-	others   worker.Held
-	limiters map[*quota.Limiter]bool
-	rules    map[string]*policy.Policy
+	mu           sync.Mutex // guards the fields below
+	heldByOthers worker.Held
+	limiters     map[*quota.Limiter]bool
+	rules        map[string]*policy.Policy
 }
 
 // NewWorkerParts assembles the parts of a worker.
@@ -100,19 +100,19 @@ func (w *workerParts) openVirtual(s SandboxSpec, d worker.Services) (worker.Sand
 		return worker.Sandbox{}, err
 	}
 	o := setup.ShellOptions{Roots: s.Readable, Writable: s.Writable, Protect: setup.ProtectedFiles(w.conf, s.Writable...)}
-	r, err := w.gateParts(d).shell(&o, w.virtual.Fork(), judge, d.Ask)
+	r, err := w.gateParts(d).newShell(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
 		return worker.Sandbox{}, err
 	}
-	made := w.boxOf(r)
+	made := w.sandboxOf(r)
 	made.Info = sandboxInfo{Directory: o.Dir}
 	made.More = func(_ json.RawMessage, d worker.Services) (worker.Sandbox, error) {
-		return w.boxOf(r.another(w.gateParts(d), d.Ask)), nil
+		return w.sandboxOf(r.another(w.gateParts(d), d.Ask)), nil
 	}
 	return made, nil
 }
 
-func (w *workerParts) boxOf(r gatedShell) worker.Sandbox {
+func (w *workerParts) sandboxOf(r gatedShell) worker.Sandbox {
 	w.watch(r.limiter)
 	return worker.Sandbox{Runner: r.Runner, Close: func() {
 		r.close()
@@ -169,7 +169,7 @@ func (w *workerParts) Overdue(grace time.Duration) error {
 func (w *workerParts) Held() worker.Held {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	o := w.others
+	o := w.heldByOthers
 	return worker.Held{Virtual: w.virtual.Held() - o.Virtual, Host: w.host.Held() - o.Host,
 		Files: w.virtual.Files() - o.Files}
 }
@@ -185,9 +185,9 @@ func (w *workerParts) Share(others worker.Held) error {
 		charge                func(int64) error
 		to                    *int64
 	}{
-		{w.others.Virtual, others.Virtual, w.virtual.Held(), limits.Memory, w.virtual.Hold, &w.others.Virtual},
-		{w.others.Host, others.Host, w.host.Held(), limits.Memory, w.host.Hold, &w.others.Host},
-		{w.others.Files, others.Files, w.virtual.Files(), limits.Files, w.virtual.File, &w.others.Files},
+		{w.heldByOthers.Virtual, others.Virtual, w.virtual.Held(), limits.Memory, w.virtual.Hold, &w.heldByOthers.Virtual},
+		{w.heldByOthers.Host, others.Host, w.host.Held(), limits.Memory, w.host.Hold, &w.heldByOthers.Host},
+		{w.heldByOthers.Files, others.Files, w.virtual.Files(), limits.Files, w.virtual.File, &w.heldByOthers.Files},
 	} {
 		want := max(0, min(s.want, s.most-(s.held-s.now)))
 		if s.charge(want-s.now) == nil {

@@ -51,8 +51,8 @@ func redactError(err error, secrets *redact.Set) error {
 	return &own
 }
 
-// sandboxWanted returns the options of a sandbox in a worker.
-func (b *App) sandboxWanted(spec SandboxSpec, limit, stop time.Duration) worker.OpenOptions {
+// openOptions returns the options of a sandbox in a worker.
+func (b *App) openOptions(spec SandboxSpec, limit, stop time.Duration) worker.OpenOptions {
 	return worker.OpenOptions{Spec: spec, Limit: limit, Stop: stop, Reopen: spec.Host,
 		Clean: func(q gate.Question) gate.Question {
 			q.Command, q.Script, q.Dir, q.Reason = b.Secrets.Text(q.Command), b.Secrets.Text(q.Script), b.Secrets.Text(q.Dir),
@@ -74,7 +74,7 @@ const hostStopTime = 2 * time.Second
 
 // workerHostRunner returns a host runner in a worker.
 func (b *App) workerHostRunner(ctx context.Context, o host.Options, ask Asker) (HostRunner, error) {
-	r, err := b.remoteSandbox(ctx, "hako:"+b.ID, b.sandboxWanted(SandboxSpec{Host: true}, o.Timeout, hostStopTime), ask)
+	r, err := b.remoteSandbox(ctx, "hako:"+b.ID, b.openOptions(SandboxSpec{Host: true}, o.Timeout, hostStopTime), ask)
 	if err != nil {
 		return HostRunner{}, err
 	}

@@ -77,7 +77,7 @@ func (c *Call) UnmarshalJSON(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return badCall("the call is not UTF-8", "")
 	}
-	if halved(raw) {
+	if hasHalfSurrogate(raw) {
 		return badCall(`a \u escape is half of a character`, "write characters as they are, or both halves of the pair")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -133,7 +133,7 @@ func unknown(name string, args []argument) error {
 	if near, ok := fault.Nearest(name, names); ok {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return badCall(fmt.Sprintf("there is no argument %q", quoted(name)), hint)
+	return badCall(fmt.Sprintf("there is no argument %q", quote(name)), hint)
 }
 
 func badValue(a argument, err error) error {
@@ -151,20 +151,20 @@ func syntax(err error) string {
 	return "the call is not JSON: " + err.Error()
 }
 
-// halved reports whether a JSON text contains half of a surrogate pair, which the decoder would replace by another
-// character.
-func halved(raw []byte) bool {
+// hasHalfSurrogate reports whether a JSON text contains half of a surrogate pair, which the decoder would replace by
+// another character.
+func hasHalfSurrogate(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
 		if i < 0 || i+2 > len(raw) {
 			return false
 		}
 		raw = raw[i:]
-		r := escaped(raw)
+		r := unicodeEscape(raw)
 		switch {
 		case !utf16.IsSurrogate(r):
 			raw = raw[2:] // the second byte may be a backslash too
-		case utf16.DecodeRune(r, escaped(raw[6:])) == utf8.RuneError:
+		case utf16.DecodeRune(r, unicodeEscape(raw[6:])) == utf8.RuneError:
 			return true
 		default:
 			raw = raw[12:]
@@ -172,8 +172,8 @@ func halved(raw []byte) bool {
 	}
 }
 
-// escaped returns the value of a \u escape at the beginning of p, or 0.
-func escaped(p []byte) rune {
+// unicodeEscape returns the value of a \u escape at the beginning of p, or 0.
+func unicodeEscape(p []byte) rune {
 	if len(p) < 6 || p[0] != '\\' || p[1] != 'u' {
 		return 0
 	}
@@ -186,7 +186,7 @@ func (c *Call) check() error {
 	var names []string
 	for _, k := range commands {
 		if k.name == c.Command {
-			return c.complete(k.takes, k.needs)
+			return c.checkArguments(k.takes, k.needs)
 		}
 		names = append(names, k.name)
 	}
@@ -197,10 +197,10 @@ func (c *Call) check() error {
 	if c.Command == "" {
 		return badCall("command is missing", hint)
 	}
-	return badCall(fmt.Sprintf("there is no command %q", quoted(c.Command)), hint)
+	return badCall(fmt.Sprintf("there is no command %q", quote(c.Command)), hint)
 }
 
-func (c *Call) complete(takes, needs string) error {
+func (c *Call) checkArguments(takes, needs string) error {
 	if c.Path == "" {
 		return badCall("path is missing", "name a file or a directory by its absolute path")
 	}
@@ -219,11 +219,11 @@ func (c *Call) complete(takes, needs string) error {
 			return c.refuse(fault.Invalid, a.name+" is missing", "it must be "+a.want)
 		}
 	}
-	return c.oneText()
+	return c.checkInsertText()
 }
 
-// oneText rejects two different texts to insert.
-func (c *Call) oneText() error {
+// checkInsertText rejects two different texts to insert.
+func (c *Call) checkInsertText() error {
 	if c.Command == insert && c.InsertText != nil && c.NewStr != nil &&
 		*c.InsertText != *c.NewStr && *c.InsertText != "" && *c.NewStr != "" {
 		return c.refuse(fault.Invalid, "insert_text and new_str differ", "give insert_text alone")

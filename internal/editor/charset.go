@@ -25,13 +25,13 @@ var (
 	shiftJIS   = &charset{name: "Shift_JIS", codec: japanese.ShiftJIS, width: widthShiftJIS}
 )
 
-// guess detects the encoding of a file and returns its text in UTF-8.
-func guess(raw []byte) (*charset, []byte) {
+// detect detects the encoding of a file and returns its text in UTF-8.
+func detect(raw []byte) (*charset, []byte) {
 	if utf8.Valid(raw) {
 		return plainUTF8, raw
 	}
 	// Much UTF-8 is also valid Shift_JIS. A few invalid bytes do not make a text Japanese.
-	if good, bad := characters(raw); good > bad {
+	if good, bad := countCharacters(raw); good > bad {
 		return brokenUTF8, raw
 	}
 	// Nearly all EUC-JP is also valid Shift_JIS, but hardly any Shift_JIS is valid EUC-JP.
@@ -43,8 +43,8 @@ func guess(raw []byte) (*charset, []byte) {
 	return unknownSet, raw
 }
 
-// characters counts multibyte characters and invalid bytes.
-func characters(raw []byte) (good, bad int) {
+// countCharacters counts multibyte characters and invalid bytes.
+func countCharacters(raw []byte) (good, bad int) {
 	for len(raw) > 0 {
 		r, n := utf8.DecodeRune(raw)
 		switch {
@@ -79,11 +79,11 @@ func (s *charset) encode(text string) ([]byte, error) {
 	if s.codec == nil && !s.ascii {
 		return []byte(text), nil
 	}
-	if raw, ok := s.exactly(text); ok {
+	if raw, ok := s.encodeExact(text); ok {
 		return raw, nil
 	}
 	for _, r := range text {
-		_, ok := s.exactly(string(r))
+		_, ok := s.encodeExact(string(r))
 		if !ok && s.ascii {
 			return nil, fmt.Errorf("the encoding of the file is unknown, and %q (%U) is not ASCII", r, r)
 		}
@@ -94,7 +94,7 @@ func (s *charset) encode(text string) ([]byte, error) {
 	return nil, fmt.Errorf("%s cannot hold this text", s.name)
 }
 
-func (s *charset) exactly(text string) ([]byte, bool) {
+func (s *charset) encodeExact(text string) ([]byte, bool) {
 	if s.ascii {
 		return []byte(text), bytes.IndexFunc([]byte(text), func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 	}
@@ -120,7 +120,7 @@ func widthShiftJIS(p []byte) int {
 	case c < 0x80, c >= 0xa1 && c <= 0xdf:
 		return 1
 	case c >= 0x81 && c <= 0x9f, c >= 0xe0 && c <= 0xfc:
-		return within(p, 2, 0x40, 0xfc)
+		return checkTrailing(p, 2, 0x40, 0xfc)
 	}
 	return 0
 }
@@ -130,17 +130,17 @@ func widthEUC(p []byte) int {
 	case c < 0x80:
 		return 1
 	case c == 0x8e:
-		return within(p, 2, 0xa1, 0xdf)
+		return checkTrailing(p, 2, 0xa1, 0xdf)
 	case c == 0x8f:
-		return within(p, 3, 0xa1, 0xfe)
+		return checkTrailing(p, 3, 0xa1, 0xfe)
 	case c >= 0xa1 && c <= 0xfe:
-		return within(p, 2, 0xa1, 0xfe)
+		return checkTrailing(p, 2, 0xa1, 0xfe)
 	}
 	return 0
 }
 
-// within returns n if bytes 2 to n are between low and high, else 0.
-func within(p []byte, n int, low, high byte) int {
+// checkTrailing returns n if bytes 2 to n are between low and high, else 0.
+func checkTrailing(p []byte, n int, low, high byte) int {
 	if len(p) < n {
 		return 0
 	}

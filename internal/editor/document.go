@@ -38,7 +38,7 @@ func parse(raw []byte, set *charset) *document {
 		d.text, ok = set.decode(raw[d.bom:])
 	}
 	if !ok {
-		d.set, d.text = guess(raw[d.bom:])
+		d.set, d.text = detect(raw[d.bom:])
 	}
 	ends := bytes.Count(d.text, []byte("\n"))
 	long := bytes.Count(d.text, []byte("\r\n"))
@@ -46,17 +46,17 @@ func parse(raw []byte, set *charset) *document {
 	return d
 }
 
-// sniffed is how many bytes are inspected to detect binary files.
-const sniffed = 512
+// sniffLength is how many bytes are inspected to detect binary files.
+const sniffLength = 512
 
 // binary reports whether a file begins with a NUL, or with more than 30 % unprintable characters.
 func (d *document) binary() bool {
-	if bytes.IndexByte(d.raw[:min(len(d.raw), sniffed)], 0) >= 0 {
+	if bytes.IndexByte(d.raw[:min(len(d.raw), sniffLength)], 0) >= 0 {
 		return true
 	}
-	head := d.text[:min(len(d.text), sniffed)]
-	if len(head) == sniffed {
-		head = head[:sniffed-text.Incomplete(head)]
+	head := d.text[:min(len(d.text), sniffLength)]
+	if len(head) == sniffLength {
+		head = head[:sniffLength-text.Incomplete(head)]
 	}
 	bad := 0
 	for rest := head; len(rest) > 0; {
@@ -73,14 +73,14 @@ func (d *document) binary() bool {
 // lines returns the number of lines; the last one needs no line end.
 func (d *document) lines() int {
 	n := bytes.Count(d.text, []byte("\n"))
-	if d.open() {
+	if d.noFinalNewline() {
 		n++
 	}
 	return n
 }
 
-// open reports whether the last line has no line end.
-func (d *document) open() bool { return len(d.text) > 0 && d.text[len(d.text)-1] != '\n' }
+// noFinalNewline reports whether the last line has no line end.
+func (d *document) noFinalNewline() bool { return len(d.text) > 0 && d.text[len(d.text)-1] != '\n' }
 
 // start returns the offset of a line.
 func (d *document) start(line int) int {
@@ -98,8 +98,8 @@ func (d *document) start(line int) int {
 // line returns the line of an offset.
 func (d *document) line(offset int) int { return 1 + bytes.Count(d.text[:offset], []byte("\n")) }
 
-// own converts the line ends of a text to those of the file.
-func (d *document) own(text string) string {
+// withLineEnds converts the line ends of a text to those of the file.
+func (d *document) withLineEnds(text string) string {
 	if !d.crlf {
 		return text
 	}

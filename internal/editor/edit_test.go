@@ -219,7 +219,7 @@ func TestClaim(t *testing.T) {
 		defer s.close()
 		temp, err := s.temp([]byte("text"), 0o666, func(*os.File) error { return nil })
 		must(t, err)
-		return s.claim(temp)
+		return s.createWithoutLink(temp)
 	}
 	must(t, claim())
 	b.wantFile("f", "text")

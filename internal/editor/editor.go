@@ -1,8 +1,8 @@
 // Package editor implements the text_editor tool: it views, creates and changes text files below one directory.
 //
 // A change is written to a new file that replaces the old one, so that nobody sees half of it. Mode and, where the
-// system permits, owner are kept; hard links and extended attributes are not. Everything else that a call does not name
-// stays unchanged, byte for byte: tabs, line ends, byte order mark, encoding.
+// system permits, owner are kept; hard links and extended attributes are not. Everything else that a call does not
+// name stays unchanged, byte for byte: tabs, line ends, byte order mark, encoding.
 package editor
 
 import (
@@ -33,11 +33,11 @@ type Editor struct {
 
 // Defaults of the limits.
 const (
-	usualFile    = 10 << 20
-	usualView    = 32 << 10
-	usualEntries = 1000
-	usualUndo    = 20
-	usualHistory = 50 << 20
+	defaultMaxFile    = 10 << 20
+	defaultMaxView    = 32 << 10
+	defaultMaxEntries = 1000
+	defaultMaxUndo    = 20
+	defaultMaxHistory = 50 << 20
 )
 
 // A Result is the result of a call. Error is for the caller; Fault is the same for programs, usually a [fault.Error].
@@ -69,7 +69,7 @@ func (e *Editor) do(ctx context.Context, c *Call) (string, error) {
 		return "", err
 	}
 	if err := ctx.Err(); err != nil {
-		return "", &fault.Error{Kind: fault.Timeout, Op: c.Command, Subject: c.shown(),
+		return "", &fault.Error{Kind: fault.Timeout, Op: c.Command, Subject: c.displayPath(),
 			Why: "the call was given up before it began", Err: err}
 	}
 	p, err := e.find(c)
@@ -95,7 +95,7 @@ func result(content string, err error) Result {
 	if err == nil {
 		return Result{Success: true, Content: content}
 	}
-	var known message
+	var known verbatim
 	text := err.Error()
 	if errors.As(err, &known) {
 		text = string(known)

@@ -237,7 +237,7 @@ func TestLongTextsAreNotEchoed(t *testing.T) {
 	b := newBench(t)
 	b.write("a.txt", "x\n")
 	r := b.call("str_replace", "a.txt", "old_str", strings.Repeat("語", 5000))
-	if want := strings.Repeat("語", mostQuoted-1) + "…`"; !strings.Contains(r.Error, want) || len(r.Error) > 3*mostQuoted+
+	if want := strings.Repeat("語", maxQuoted-1) + "…`"; !strings.Contains(r.Error, want) || len(r.Error) > 3*maxQuoted+
 		200 {
 		t.Errorf("%d bytes: %s", len(r.Error), r.Error)
 	}

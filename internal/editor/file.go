@@ -27,18 +27,18 @@ type openFile struct {
 	unlock func()
 }
 
-// enter opens the directory of a file. The "." at the end matters: without it, a named pipe that replaced the directory
-// would be opened and block.
+// enter opens the directory of a file. The "." at the end matters: without it, a named pipe that replaced the
+// directory would be opened and block.
 func (e *Editor) enter(c *Call, p filePath) (*openFile, error) {
 	dir, err := e.Root.OpenRoot(path.Dir(p.rel) + "/.")
 	if err != nil {
-		return nil, e.failed(c, "", err)
+		return nil, e.osError(c, "", err)
 	}
 	return &openFile{e: e, c: c, dir: dir, name: path.Base(p.rel), rel: p.rel, unlock: func() {}}, nil
 }
 
-// enterAlone is enter with a lock that keeps other editors out of the directory.
-func (e *Editor) enterAlone(ctx context.Context, c *Call, p filePath) (*openFile, error) {
+// enterLocked is enter with a lock that keeps other editors out of the directory.
+func (e *Editor) enterLocked(ctx context.Context, c *Call, p filePath) (*openFile, error) {
 	s, err := e.enter(c, p)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (e *Editor) enterAlone(ctx context.Context, c *Call, p filePath) (*openFile
 		return nil, c.refuse(fault.Unavailable, "another editor has been at work in this directory for some time",
 			"try again")
 	}
-	return nil, e.failed(c, "its directory cannot be opened", err)
+	return nil, e.osError(c, "its directory cannot be opened", err)
 }
 
 var errBusy = errors.New("busy")
@@ -65,12 +65,12 @@ func (s *openFile) close() {
 	s.dir.Close()
 }
 
-// read returns a regular file of acceptable size. A file to be changed is opened for writing too: a read-only file must
-// not be replaced just because its directory is writable.
+// read returns a regular file of acceptable size. A file to be changed is opened for writing too: a read-only file
+// must not be replaced just because its directory is writable.
 func (s *openFile) read(flag int) ([]byte, error) {
 	before, err := s.dir.Lstat(s.name)
 	if err != nil {
-		return nil, s.e.failed(s.c, "", err)
+		return nil, s.e.osError(s.c, "", err)
 	}
 	if err := s.regular(before); err != nil {
 		return nil, err
@@ -87,13 +87,13 @@ func (s *openFile) read(flag int) ([]byte, error) {
 func (s *openFile) open(before fs.FileInfo, flag int) (*os.File, error) {
 	f, err := s.dir.OpenFile(s.name, flag|nonblock, 0)
 	if err != nil {
-		return nil, s.e.failed(s.c, "it cannot be opened", err)
+		return nil, s.e.osError(s.c, "it cannot be opened", err)
 	}
 	after, err := f.Stat()
 	if err != nil {
-		err = s.e.failed(s.c, "", err)
+		err = s.e.osError(s.c, "", err)
 	} else if err = s.regular(after); err == nil && !os.SameFile(before, after) {
-		err = s.c.changed()
+		err = s.c.changedError()
 	}
 	if err != nil {
 		f.Close()
@@ -108,10 +108,10 @@ func (s *openFile) contents(f *os.File) ([]byte, error) {
 	raw := make([]byte, s.info.Size()+1)
 	n, err := io.ReadFull(f, raw)
 	if err == nil {
-		return nil, s.c.changed()
+		return nil, s.c.changedError()
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, s.e.failed(s.c, "it cannot be read", err)
+		return nil, s.e.osError(s.c, "it cannot be read", err)
 	}
 	return raw[:n:n], nil
 }
@@ -121,9 +121,9 @@ func (s *openFile) regular(info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
-		return s.fits(info.Size())
+		return s.checkSize(info.Size())
 	case mode.IsDir():
-		return s.c.directory()
+		return s.c.directoryError()
 	case mode&fs.ModeNamedPipe != 0:
 		what = "a named pipe"
 	case mode&fs.ModeSocket != 0:
@@ -136,12 +136,12 @@ func (s *openFile) regular(info fs.FileInfo) error {
 	return s.c.refuse(fault.Invalid, "it is "+what+", not a regular file", "copy what it gives into a regular file first")
 }
 
-func (c *Call) directory() error {
+func (c *Call) directoryError() error {
 	return c.refuse(fault.Invalid, "it is a directory, and those can only be viewed", "name a file in it")
 }
 
-func (s *openFile) fits(size int64) error {
-	if limit := cmp.Or(s.e.MaxFile, usualFile); size > limit {
+func (s *openFile) checkSize(size int64) error {
+	if limit := cmp.Or(s.e.MaxFile, defaultMaxFile); size > limit {
 		return s.c.refuse(fault.TooLarge, fmt.Sprintf("%d bytes are more than the %d that can be edited", size, limit),
 			"use commands that work on parts, such as head, tail, grep and sed")
 	}
@@ -173,21 +173,21 @@ func (s *openFile) replace(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if err = s.unmoved(); err == nil {
+	if err = s.checkUnchanged(); err == nil {
 		if err = s.dir.Rename(temp, s.name); err == nil {
 			return nil
 		}
-		err = s.e.failed(s.c, "it cannot be replaced", err)
+		err = s.e.osError(s.c, "it cannot be replaced", err)
 	}
 	_ = s.dir.Remove(temp)
 	return err
 }
 
-// unmoved checks once more that the file is the one that was read: other programs ignore the lock.
-func (s *openFile) unmoved() error {
+// checkUnchanged checks once more that the file is the one that was read: other programs ignore the lock.
+func (s *openFile) checkUnchanged() error {
 	now, err := s.dir.Lstat(s.name)
 	if err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
-		return s.c.changed()
+		return s.c.changedError()
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) erro
 	name := ".hako-edit-" + strings.ToLower(rand.Text())
 	f, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return "", s.e.failed(s.c, "its directory cannot be written", err)
+		return "", s.e.osError(s.c, "its directory cannot be written", err)
 	}
 	_, err = f.Write(raw)
 	if err == nil {
@@ -211,7 +211,7 @@ func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) erro
 	}
 	if err != nil {
 		_ = s.dir.Remove(name)
-		return "", s.e.failed(s.c, "it cannot be written", err)
+		return "", s.e.osError(s.c, "it cannot be written", err)
 	}
 	return name, nil
 }
@@ -224,17 +224,17 @@ func (s *openFile) create(raw []byte) error {
 	}
 	err = s.dir.Link(temp, s.name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return s.claim(temp)
+		return s.createWithoutLink(temp)
 	}
 	_ = s.dir.Remove(temp)
 	if err != nil {
-		return s.c.exists()
+		return s.c.existsError()
 	}
 	return nil
 }
 
-// claim is for file systems without hard links: it creates an empty file first.
-func (s *openFile) claim(temp string) error {
+// createWithoutLink is for file systems without hard links: it creates an empty file first.
+func (s *openFile) createWithoutLink(temp string) error {
 	f, err := s.dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		f.Close()
@@ -245,7 +245,7 @@ func (s *openFile) claim(temp string) error {
 	}
 	_ = s.dir.Remove(temp)
 	if errors.Is(err, fs.ErrExist) {
-		return s.c.exists()
+		return s.c.existsError()
 	}
-	return s.e.failed(s.c, "it cannot be made", err)
+	return s.e.osError(s.c, "it cannot be made", err)
 }

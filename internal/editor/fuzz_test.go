@@ -99,7 +99,7 @@ func FuzzCharset(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, from, to int) {
 		d := parse(raw, nil)
-		if !bytes.HasSuffix(raw, []byte("\n")) && d.lines() > 0 && !d.open() {
+		if !bytes.HasSuffix(raw, []byte("\n")) && d.lines() > 0 && !d.noFinalNewline() {
 			t.Fatalf("%q ends with a line end", raw)
 		}
 		from, to = d.whole(from), d.whole(to)

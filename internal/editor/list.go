@@ -21,14 +21,14 @@ func (e *Editor) list(ctx context.Context, c *Call, p filePath) (string, error) 
 	}
 	dir, err := e.Root.OpenRoot(p.rel + "/.") // see enter
 	if err != nil {
-		return "", e.failed(c, "it cannot be opened", err)
+		return "", e.osError(c, "it cannot be opened", err)
 	}
 	defer dir.Close()
 	names, more, err := visible(dir)
 	if err != nil {
-		return "", e.failed(c, "it cannot be read", err)
+		return "", e.osError(c, "it cannot be read", err)
 	}
-	l := listing{room: max(cmp.Or(e.MaxEntries, usualEntries), 1)}
+	l := listing{room: max(cmp.Or(e.MaxEntries, defaultMaxEntries), 1)}
 	l.directory(ctx, dir, path.Clean(c.Path), names, more)
 	return l.String(), nil
 }
@@ -77,7 +77,7 @@ func (l *listing) below(dir *os.Root, name, full string, most int) {
 		names, more, err = visible(sub)
 	}
 	if err != nil {
-		fmt.Fprintf(l, "[%s cannot be read: %v]\n", text.RecordLine(full), bare(err))
+		fmt.Fprintf(l, "[%s cannot be read: %v]\n", text.RecordLine(full), osReason(err))
 		return
 	}
 	some := names[:min(len(names), most)]
@@ -102,8 +102,8 @@ func (l *listing) rest(full string, n int, more bool, hint string) {
 	fmt.Fprintf(l, "[clipped: %s has %s other names; %s]\n", text.RecordLine(full), count, hint)
 }
 
-// mostRead is how many names of a directory are read for sorting.
-const mostRead = 50_000
+// maxNames is how many names of a directory are read for sorting.
+const maxNames = 50_000
 
 // visible returns the sorted names that are not hidden, and whether there are more than mostRead.
 func visible(dir *os.Root) (names []string, more bool, err error) {
@@ -112,7 +112,7 @@ func visible(dir *os.Root) (names []string, more bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
-	for err == nil && len(names) < mostRead {
+	for err == nil && len(names) < maxNames {
 		var some []string
 		some, err = f.Readdirnames(1000)
 		names = append(names, slices.DeleteFunc(some, func(name string) bool { return name[0] == '.' })...)

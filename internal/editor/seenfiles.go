@@ -1,6 +1,7 @@
 package editor
 
-// seenFiles is what an editor knows of files, by their path below the root. The least recently used are forgotten first.
+// seenFiles is what an editor knows of files, by their path below the root. The least recently used are forgotten
+// first.
 type seenFiles struct {
 	files map[string]*record
 	clock uint64 // counts uses
@@ -25,8 +26,8 @@ type step struct {
 	clock         uint64
 }
 
-// mostFiles is how many files are remembered.
-const mostFiles = 4096
+// maxFiles is how many files are remembered.
+const maxFiles = 4096
 
 // overhead is about the size of a step without its bytes.
 const overhead = 256
@@ -42,29 +43,29 @@ func (m *seenFiles) charset(rel string, sum digest) *charset {
 	return nil
 }
 
-// differs reports whether a file changed since it was last seen.
-func (m *seenFiles) differs(rel string, sum digest) bool {
+// changed reports whether a file changed since it was last seen.
+func (m *seenFiles) changed(rel string, sum digest) bool {
 	r := m.files[rel]
 	return r != nil && r.seen && r.sum != sum
 }
 
-// saw remembers the content of a file.
-func (m *seenFiles) saw(rel string, sum digest, set *charset) {
+// setSeen remembers the content of a file.
+func (m *seenFiles) setSeen(rel string, sum digest, set *charset) {
 	r := m.record(rel)
 	r.seen, r.sum, r.set = true, sum, set
 }
 
-// did remembers an edit for undo.
-func (m *seenFiles) did(rel string, s step, most int, bytes int64) {
+// addStep remembers an edit for undo.
+func (m *seenFiles) addStep(rel string, s step, most int, bytes int64) {
 	r := m.record(rel)
 	s.clock = m.clock
 	r.steps = append(r.steps, s)
 	m.bytes += s.size()
 	for len(r.steps) > max(most, 0) {
-		m.drop(r)
+		m.dropStep(r)
 	}
 	for m.bytes > max(bytes, 0) {
-		m.drop(m.oldestStep())
+		m.dropStep(m.oldestStep())
 	}
 }
 
@@ -77,8 +78,8 @@ func (m *seenFiles) last(rel string) (step, bool) {
 	return r.steps[len(r.steps)-1], true
 }
 
-// undone forgets the last edit.
-func (m *seenFiles) undone(rel string) {
+// removeStep forgets the last edit.
+func (m *seenFiles) removeStep(rel string) {
 	r := m.files[rel]
 	s := r.steps[len(r.steps)-1]
 	r.steps = r.steps[:len(r.steps)-1]
@@ -92,7 +93,7 @@ func (m *seenFiles) record(rel string) *record {
 	}
 	r := m.files[rel]
 	if r == nil {
-		if len(m.files) >= mostFiles {
+		if len(m.files) >= maxFiles {
 			m.forget()
 		}
 		r = &record{}
@@ -112,13 +113,13 @@ func (m *seenFiles) forget() {
 		}
 	}
 	for len(oldest.steps) > 0 {
-		m.drop(oldest)
+		m.dropStep(oldest)
 	}
 	delete(m.files, rel)
 }
 
-// drop forgets the first edit of a file.
-func (m *seenFiles) drop(r *record) {
+// dropStep forgets the first edit of a file.
+func (m *seenFiles) dropStep(r *record) {
 	m.bytes -= r.steps[0].size()
 	r.steps = append([]step(nil), r.steps[1:]...) // a new slice, to release the memory
 }

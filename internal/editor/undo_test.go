@@ -95,19 +95,19 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	var m seenFiles
 	name := func(i int) string { return fmt.Sprint(i) }
-	for i := range mostFiles + 10 {
-		m.saw(name(i), digest{1}, plainUTF8)
-		m.did(name(i), step{}, 20, 1<<30)
-		m.saw("0", digest{2}, plainUTF8) // kept, being used
+	for i := range maxFiles + 10 {
+		m.setSeen(name(i), digest{1}, plainUTF8)
+		m.addStep(name(i), step{}, 20, 1<<30)
+		m.setSeen("0", digest{2}, plainUTF8) // kept, being used
 	}
-	if len(m.files) != mostFiles || m.files["1"] != nil || m.files["0"] == nil {
+	if len(m.files) != maxFiles || m.files["1"] != nil || m.files["0"] == nil {
 		t.Errorf("%d files", len(m.files))
 	}
-	if want := int64(mostFiles * overhead); m.bytes != want {
+	if want := int64(maxFiles * overhead); m.bytes != want {
 		t.Errorf("%d bytes, want %d", m.bytes, want)
 	}
 	m = seenFiles{}
-	m.did("0", step{}, -1, -1) // limits that make no sense keep nothing
+	m.addStep("0", step{}, -1, -1) // limits that make no sense keep nothing
 	if m.bytes != 0 {
 		t.Errorf("%d bytes are left", m.bytes)
 	}

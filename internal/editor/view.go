@@ -14,7 +14,7 @@ import (
 
 func (e *Editor) view(ctx context.Context, c *Call, p filePath) (string, error) {
 	if p.info == nil {
-		return "", c.missing()
+		return "", c.notFoundError()
 	}
 	if p.info.IsDir() {
 		return e.list(ctx, c, p)
@@ -33,8 +33,8 @@ func (e *Editor) view(ctx context.Context, c *Call, p filePath) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	e.memory.saw(p.rel, d.sum, d.set)
-	return d.page(first, last, cmp.Or(e.MaxView, usualView)), nil
+	e.memory.setSeen(p.rel, d.sum, d.set)
+	return d.page(first, last, cmp.Or(e.MaxView, defaultMaxView)), nil
 }
 
 // lines returns the requested lines of a file with n lines.
@@ -74,7 +74,7 @@ func (d *document) page(first, last, budget int) string {
 	if shown < last {
 		fmt.Fprintf(&b, "[clipped after line %d; to go on, view with \"view_range\": [%d, %d]]\n", shown, shown+1, last)
 	}
-	if n := d.lines(); shown == n && d.open() {
+	if n := d.lines(); shown == n && d.noFinalNewline() {
 		b.WriteString("[no line end at the end of the file]\n")
 	}
 	if d.crlf {
@@ -92,8 +92,8 @@ func (d *document) page(first, last, budget int) string {
 	return b.String()
 }
 
-// longestLine is how many bytes of a line are shown.
-const longestLine = 4000
+// maxLine is how many bytes of a line are shown.
+const maxLine = 4000
 
 // show writes lines with their numbers until the budget is used up, at least one, and returns the last one.
 func (d *document) show(b *strings.Builder, first, last, budget int) (shown int) {
@@ -104,8 +104,8 @@ func (d *document) show(b *strings.Builder, first, last, budget int) (shown int)
 		if d.crlf {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 		}
-		shownLine := shorten(line, longestLine, fmt.Sprintf(" … [the line has %d bytes; cut -c shows the rest]", len(line)))
-		if n > first && b.Len()+len(shownLine)+numbered > end {
+		shownLine := shorten(line, maxLine, fmt.Sprintf(" … [the line has %d bytes; cut -c shows the rest]", len(line)))
+		if n > first && b.Len()+len(shownLine)+lineOverhead > end {
 			return n - 1
 		}
 		fmt.Fprintf(b, "%6d\t%s\n", n, shownLine)
@@ -114,8 +114,8 @@ func (d *document) show(b *strings.Builder, first, last, budget int) (shown int)
 	return last
 }
 
-// numbered is about the size of a line number and line end.
-const numbered = 8
+// lineOverhead is about the size of a line number and line end.
+const lineOverhead = 8
 
 // shorten shortens a line and makes invisible characters visible: source code may pretend to be other code.
 func shorten(line []byte, most int, mark string) string {

@@ -33,8 +33,8 @@ func (s *IdleConns) Mark(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Proven removes the connection of an authenticated request, until that is answered.
-func (s *IdleConns) Proven(r *http.Request) {
+// Authenticated removes the connection of an authenticated request, until that is answered.
+func (s *IdleConns) Authenticated(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *IdleConns) Note(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.open++
-		s.welcome(c)
+		s.add(c)
 	case http.StateActive:
 		if q, ok := s.conns[c]; ok { // an incomplete request is no better than none
 			s.conns[c] = quiet{since: q.since}
@@ -62,8 +62,8 @@ func (s *IdleConns) Note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// welcome adds a new connection. If it is the last one possible, the one that is idle for longest is closed.
-func (s *IdleConns) welcome(c net.Conn) {
+// add adds a new connection. If it is the last one possible, the one that is idle for longest is closed.
+func (s *IdleConns) add(c net.Conn) {
 	if s.stopped {
 		c.Close()
 		return

@@ -1,5 +1,5 @@
-// Package netlisten opens the listeners of servers and shuts servers down. Nothing is reachable from the network unless
-// the user says so.
+// Package netlisten opens the listeners of servers and shuts servers down. Nothing is reachable from the network
+// unless the user says so.
 package netlisten
 
 import (
@@ -21,9 +21,9 @@ type Address struct {
 	Addr string
 
 	Public bool // allow an address beyond loopback
-	Sealed bool // there is TLS: allow any explicit address
+	TLS    bool // there is TLS: allow any explicit address
 
-	Usual     string // example address for errors
+	Example   string // example address for errors
 	Why, Hint string // of the refusal of an address beyond loopback
 }
 
@@ -34,14 +34,14 @@ func (p Address) Address() (string, error) {
 	}
 	host, port, err := net.SplitHostPort(p.Addr)
 	if err != nil || !isNumber(port) {
-		return "", p.invalid("the address is not host:port", "write it as "+p.Usual)
+		return "", p.invalid("the address is not host:port", "write it as "+p.Example)
 	}
 	if !isPort(port) {
 		return "", p.invalid("there is no port "+port, "ports go from 1 to 65535, and 0 means any that is free; write it as "+
-			p.Usual)
+			p.Example)
 	}
 	host = p.host(host)
-	if !p.Public && !p.Sealed && !Loopback(host) {
+	if !p.Public && !p.TLS && !Loopback(host) {
 		return "", &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: p.Addr, Why: p.Why, Hint: p.Hint}
 	}
 	return net.JoinHostPort(host, port), nil

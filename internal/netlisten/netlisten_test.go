@@ -38,7 +38,7 @@ func TestAddress(t *testing.T) {
 		{"127.0.0.1:-1", false, "", fault.Invalid},
 		{"::1:80", false, "", fault.Invalid},
 	} {
-		got, err := (Address{Addr: c.addr, Public: c.public, Usual: "127.0.0.1:80", Hint: "stay at home"}).Address()
+		got, err := (Address{Addr: c.addr, Public: c.public, Example: "127.0.0.1:80", Hint: "stay at home"}).Address()
 		if got != c.want || fault.KindOf(err) != c.kind || err != nil && fault.Hint(err) == "" {
 			t.Errorf("%q, %v: %q, %v", c.addr, c.public, got, err)
 		}
@@ -47,7 +47,7 @@ func TestAddress(t *testing.T) {
 
 func TestTLSNeedsNoPermission(t *testing.T) {
 	for addr, want := range map[string]string{"10.0.0.1:80": "10.0.0.1:80", ":80": "127.0.0.1:80"} {
-		if got, err := (Address{Addr: addr, Sealed: true}).Address(); got != want || err != nil {
+		if got, err := (Address{Addr: addr, TLS: true}).Address(); got != want || err != nil {
 			t.Errorf("%s: %s, %v", addr, got, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestNoSuchPort(t *testing.T) {
 		":99999999999999999999999": "listen on :99999999999999999999999: there is no port 99999999999999999999999",
 		"127.0.0.1:http":           "listen on 127.0.0.1:http: the address is not host:port",
 	} {
-		_, err := Address{Addr: addr, Usual: "127.0.0.1:80"}.Address()
+		_, err := Address{Addr: addr, Example: "127.0.0.1:80"}.Address()
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v", addr, err)
 		}

@@ -16,15 +16,16 @@ type Dir struct {
 }
 
 const (
-	freshMark = "new-" // prefix of one that is not locked yet
-	lockName  = "lock"
+	newDirPrefix = "new-" // prefix of one that is not locked yet
+	lockName     = "lock"
 )
 
-// stillborn is the age of an unlocked directory that counts as abandoned.
-const stillborn = time.Hour
+// abandonedAge is the age of an unlocked directory that counts as abandoned.
+const abandonedAge = time.Hour
 
-// MakeDir makes a directory in another, which is created if necessary; empty means that for temporary files. It removes
-// abandoned ones with the same prefix. The new directory gets its name only after it is locked, so that nobody removes it.
+// MakeDir makes a directory in another, which is created if necessary; empty means that for temporary files. It
+// removes abandoned ones with the same prefix. The new directory gets its name only after it is locked, so that
+// nobody removes it.
 func MakeDir(in, prefix string) (*Dir, error) {
 	if in == "" {
 		in = os.TempDir()
@@ -37,12 +38,12 @@ func MakeDir(in, prefix string) (*Dir, error) {
 		return nil, err
 	}
 	sweep(in, prefix)
-	fresh, err := os.MkdirTemp(in, freshMark+prefix+"*")
+	fresh, err := os.MkdirTemp(in, newDirPrefix+prefix+"*")
 	if err != nil {
 		return nil, err
 	}
 	d := &Dir{Path: filepath.Join(in, prefix+strings.ToLower(rand.Text()))}
-	if err = d.hold(filepath.Join(fresh, lockName)); err == nil {
+	if err = d.lockFile(filepath.Join(fresh, lockName)); err == nil {
 		err = os.Rename(fresh, d.Path)
 	}
 	if err != nil {
@@ -53,8 +54,8 @@ func MakeDir(in, prefix string) (*Dir, error) {
 	return d, nil
 }
 
-// hold takes the lock. A file system without locks is no error.
-func (d *Dir) hold(name string) error {
+// lockFile takes the lock. A file system without locks is no error.
+func (d *Dir) lockFile(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -87,12 +88,12 @@ func removeAll(dir string) error {
 	if err = above.RemoveAll(name); err == nil {
 		return nil
 	}
-	openUp(above, name)
+	makeRemovable(above, name)
 	return above.RemoveAll(name)
 }
 
-// openUp restores the permissions of the directories of a tree.
-func openUp(above *os.Root, name string) {
+// makeRemovable restores the permissions of the directories of a tree.
+func makeRemovable(above *os.Root, name string) {
 	info, err := above.Lstat(name)
 	if err != nil || !info.IsDir() {
 		return
@@ -114,7 +115,7 @@ func openUp(above *os.Root, name string) {
 	entries, _ := list.ReadDir(-1)
 	for _, e := range entries {
 		if e.IsDir() {
-			openUp(dir, e.Name())
+			makeRemovable(dir, e.Name())
 		}
 	}
 }
@@ -127,8 +128,8 @@ func sweep(in, prefix string) {
 		switch {
 		case strings.HasPrefix(e.Name(), prefix):
 			removeAbandoned(dir)
-		case strings.HasPrefix(e.Name(), freshMark+prefix):
-			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > stillborn {
+		case strings.HasPrefix(e.Name(), newDirPrefix+prefix):
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonedAge {
 				removeAbandoned(dir)
 				_ = os.Remove(dir) // without a lock file
 			}

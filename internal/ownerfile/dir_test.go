@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const ownPrefix, newPrefix = "hako-test-", freshMark + "hako-test-"
+const ownPrefix, newPrefix = "hako-test-", newDirPrefix + "hako-test-"
 
 // made makes a directory that stands beside others.
 func made(t *testing.T, in string) *Dir {
@@ -76,7 +76,7 @@ func TestSweepIsCareful(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	long := time.Now().Add(-2 * stillborn)
+	long := time.Now().Add(-2 * abandonedAge)
 	keep := map[string]bool{}
 	for name, c := range map[string]struct {
 		lock string // empty means none, link a link
@@ -203,7 +203,7 @@ func TestRemoveFollowsNoLink(t *testing.T) {
 		}
 	}()
 	for range 50 {
-		openUp(rootOf(t, in), filepath.Base(d.Path))
+		makeRemovable(rootOf(t, in), filepath.Base(d.Path))
 	}
 	close(swapping)
 	<-end

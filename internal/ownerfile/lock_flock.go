@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Lock waits until no other process, and no other handle of this process, holds the file. A lock ends with its process.
+// Lock waits until no other process, and no other handle of this process, holds the file. A lock ends with its
+// process.
 func Lock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)

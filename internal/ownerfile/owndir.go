@@ -17,9 +17,9 @@ func OwnDir(path string) error {
 		return refuse(path, "", "", err)
 	case !info.IsDir():
 		return refuse(path, "it is not a directory", "move it away", nil)
-	case !ours(info):
+	case !ownedByUser(info):
 		return refuse(path, "it belongs to somebody else", "move it away", nil)
-	case shared(info.Mode(), 0o077):
+	case hasMode(info.Mode(), 0o077):
 		return refuse(path, fmt.Sprintf("others may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 "+shellWord(path),
 			nil)
 	}

@@ -27,7 +27,7 @@ func Open(path string, flag int) (*os.File, error) {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, flag|noFollow, 0o600)
+	f, err := os.OpenFile(path, flag|noFollowFlag, 0o600)
 	if err != nil {
 		return nil, refuse(path, "", "", err)
 	}
@@ -53,9 +53,9 @@ func Check(path string, info fs.FileInfo) error {
 		return refuse(path, "it is a symbolic link", "name the file it points to", nil)
 	case !info.Mode().IsRegular():
 		return refuse(path, "it is not a plain file", "name another file", nil)
-	case !ours(info):
+	case !ownedByUser(info):
 		return refuse(path, "it belongs to somebody else", "name another file", nil)
-	case shared(info.Mode(), 0o077):
+	case hasMode(info.Mode(), 0o077):
 		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()),
 			"chmod 600 "+shellWord(path), nil)
 	}
@@ -78,9 +78,9 @@ func CheckTrusted(path string, info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
 		return refuse(path, "it is not a plain file", "name another file", nil)
-	case !ours(info) && !root(info):
+	case !ownedByUser(info) && !ownedByRoot(info):
 		return refuse(path, "it belongs to somebody else", "name another file", nil)
-	case shared(info.Mode(), 0o022):
+	case hasMode(info.Mode(), 0o022):
 		return refuse(path, fmt.Sprintf("others may change it (mode %04o)", info.Mode().Perm()), "chmod go-w "+path, nil)
 	}
 	return nil
@@ -102,9 +102,9 @@ func checkDir(dir string, f *os.File) error {
 // unless the sticky bit is set, as in /tmp.
 func trustedDir(dir, path string, info fs.FileInfo) error {
 	switch {
-	case !ours(info) && !root(info):
+	case !ownedByUser(info) && !ownedByRoot(info):
 		return refuse(path, "its directory belongs to somebody else", "name a file in a directory of your own", nil)
-	case shared(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0:
+	case hasMode(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0:
 		return refuse(path, fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir,
 			nil)
 	}

@@ -51,7 +51,8 @@ func (h *Handle) clean(q gate.Question) gate.Question {
 	return h.options.Clean(q)
 }
 
-// Run implements [run.Runner]. It refuses requests with Check or Redirect, which cannot be called from another process.
+// Run implements [run.Runner]. It refuses requests with Check or Redirect, which cannot be called from another
+// process.
 func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if req.Check != nil || req.Redirect != nil {
 		return run.Result{Exit: notRun}, &fault.Error{Kind: fault.Invalid, Op: "run script",

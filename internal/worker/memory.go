@@ -9,8 +9,8 @@ import (
 // memoryInterval is the interval of checks of memory.
 const memoryInterval = 250 * time.Millisecond
 
-// watchMemory ends the largest worker of a caller whose workers together use far more than its sandboxes may hold: each
-// alone may be within the limit of the system.
+// watchMemory ends the largest worker of a caller whose workers together use far more than its sandboxes may hold:
+// each alone may be within the limit of the system.
 func (p *Pool) watchMemory() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,8 +21,8 @@ type Options struct {
 	// Memory is what the sandboxes of one caller may hold. A worker may use twice as much, including garbage. Zero
 	// means no limit of the system.
 	Memory int64
-	// OwnWorkers is how many workers are started so that each sandbox has its own; beyond that, sandboxes of one caller
-	// share. Zero means 24.
+	// OwnWorkers is how many workers are started so that each sandbox has its own; beyond that, sandboxes of one
+	// caller share. Zero means 24.
 	OwnWorkers int
 	// Kept returns what the server itself holds for a caller. Nil means nothing.
 	Kept func(caller string) int64
@@ -33,8 +33,8 @@ const (
 	maxWorkers = 128 // workers; beyond it a new caller is refused
 )
 
-// A Pool starts and ends workers and assigns sandboxes to them. A worker has sandboxes of one caller only. It is safe for
-// concurrent use.
+// A Pool starts and ends workers and assigns sandboxes to them. A worker has sandboxes of one caller only. It is safe
+// for concurrent use.
 type Pool struct {
 	options  Options
 	settings json.RawMessage

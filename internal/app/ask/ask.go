@@ -115,15 +115,15 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tools, err := s.offered(executor)
+	tools, err := s.offeredTools(executor)
 	if err != nil {
 		return err
 	}
-	if err := s.converse(); err != nil {
+	if err := s.startDialog(); err != nil {
 		return err
 	}
 	s.agent = agent.Agent{
-		ID: b.ID, Model: s.Model.Front, Tools: tools, Budget: b.Budget, Log: b.Log, Actor: "model", Secrets: b.Secrets,
+		ID: b.ID, Model: s.Model.Wrapped, Tools: tools, Budget: b.Budget, Log: b.Log, Actor: "model", Secrets: b.Secrets,
 		Turns: s.Turns, Calls: s.Calls, Threads: s.Threads, Context: s.window(c), Force: s.Force, Observe: s.Observe,
 	}
 	return nil
@@ -174,9 +174,9 @@ func (s *Session) allTools(e *tool.Executor) (tools []tool.Tool, err error) {
 	return tools, nil
 }
 
-// offered returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an error
-// only if it was requested.
-func (s *Session) offered(e *tool.Executor) ([]tool.Tool, error) {
+// offeredTools returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an
+// error only if it was requested.
+func (s *Session) offeredTools(e *tool.Executor) ([]tool.Tool, error) {
 	all, err := s.allTools(e)
 	if err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func unknownTool(name string) error {
 	return e
 }
 
-// converse starts or continues the dialog.
-func (s *Session) converse() error {
+// startDialog starts or continues the dialog.
+func (s *Session) startDialog() error {
 	system, err := s.instructions()
 	if err != nil {
 		return err

@@ -73,15 +73,15 @@ func (h *Server) Open() (shut func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	var door *net.UnixListener
+	var listener *net.UnixListener
 	if ownerfile.TryLock(lock) {
-		if door, err = listen(h.Dir); err != nil {
+		if listener, err = listen(h.Dir); err != nil {
 			lock.Close()
 			return nil, err
 		}
 	}
 	life, end := context.WithCancelCause(context.Background())
-	h.work.Go(func() { h.serveInTurn(life, lock, door) })
+	h.work.Go(func() { h.serveInTurn(life, lock, listener) })
 	return func() {
 		end(errEnding)
 		h.work.Wait()
@@ -89,21 +89,21 @@ func (h *Server) Open() (shut func(), err error) {
 }
 
 // serveInTurn serves until life ends, and removes the socket.
-func (h *Server) serveInTurn(life context.Context, lock *os.File, door *net.UnixListener) {
+func (h *Server) serveInTurn(life context.Context, lock *os.File, listener *net.UnixListener) {
 	defer lock.Close()
-	if door == nil {
+	if listener == nil {
 		var err error
-		if door, err = h.waitLock(life, lock); err != nil && h.Warn != nil {
+		if listener, err = h.waitLock(life, lock); err != nil && h.Warn != nil {
 			h.Warn(err)
 		}
-		if door == nil {
+		if listener == nil {
 			return
 		}
 	}
 	defer os.Remove(filepath.Join(h.Dir, socketName)) // while the lock is held
-	stop := context.AfterFunc(life, func() { door.Close() })
+	stop := context.AfterFunc(life, func() { listener.Close() })
 	defer stop()
-	h.serve(life, door)
+	h.serve(life, listener)
 }
 
 // waitLock waits until no other process has the lock, or life has ended.
@@ -140,24 +140,24 @@ func listen(dir string) (*net.UnixListener, error) {
 		return nil, e
 	}
 	defer done()
-	door, err := net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 	if err != nil {
 		e.Err = err
 		return nil, e
 	}
-	door.SetUnlinkOnClose(false) // the short name is invalid by then
+	listener.SetUnlinkOnClose(false) // the short name is invalid by then
 	if err := os.Chmod(name, 0o600); err != nil {
-		door.Close()
+		listener.Close()
 		e.Err = err
 		return nil, e
 	}
-	return door, nil
+	return listener, nil
 }
 
 // serve accepts connections.
-func (h *Server) serve(life context.Context, door *net.UnixListener) {
+func (h *Server) serve(life context.Context, listener *net.UnixListener) {
 	for life.Err() == nil {
-		c, err := door.AcceptUnix()
+		c, err := listener.AcceptUnix()
 		if err != nil {
 			select { // there may be no free descriptors
 			case <-life.Done():

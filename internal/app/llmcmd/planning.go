@@ -40,7 +40,7 @@ func (c *Session) plan(ctx context.Context, request string) (*plan.Plan, error) 
 // askPlan asks until there is a valid plan.
 func (c *Session) askPlan(ctx context.Context, m *app.MeteredModel, d *llm.Dialog) (*plan.Plan, error) {
 	for try := 1; ; try++ {
-		turn, err := m.Front.Next(ctx, d)
+		turn, err := m.Wrapped.Next(ctx, d)
 		if err != nil {
 			return nil, err
 		}

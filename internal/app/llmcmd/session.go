@@ -443,7 +443,7 @@ func (c *Session) instructions(model string) (string, error) {
 
 func (c *Session) agent(m *app.MeteredModel) *agent.Agent {
 	a := &agent.Agent{
-		ID: c.shell.ID, Model: m.Front, Budget: c.meter, Log: c.shell.Log, Actor: "llmcmd", Secrets: c.shell.Secrets,
+		ID: c.shell.ID, Model: m.Wrapped, Budget: c.meter, Log: c.shell.Log, Actor: "llmcmd", Secrets: c.shell.Secrets,
 		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.Context, Observe: c.event,
 	}
 	if !config.LlmcmdDisableTools.Of(c.conf).V {

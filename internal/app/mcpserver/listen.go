@@ -19,7 +19,7 @@ import (
 // Listen serves HTTP clients at a loopback address until ctx ends, and reports the URL: port 0 means any. There is
 // no TLS, so other addresses are refused.
 func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) error {
-	l, err := netlisten.Address{Addr: addr, Usual: "127.0.0.1:7420",
+	l, err := netlisten.Address{Addr: addr, Example: "127.0.0.1:7420",
 		Why:  "it is not on this machine, and whoever listens on the way would read the token and get a shell",
 		Hint: "use 127.0.0.1, and ssh -L to come from elsewhere; or hako serve, which has TLS"}.Open(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (d *Server) throttle(inside http.Handler, quiet *netlisten.IdleConns) http.
 		caller, known := d.callerOf(r)
 		switch {
 		case known:
-			quiet.Proven(r)
+			quiet.Authenticated(r)
 			ctx, end := d.tokenContext(r, caller)
 			defer end()
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)

@@ -56,8 +56,8 @@ func echoID(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// survivesSDK reports whether the SDK sends an ID back unchanged: it truncates numbers to whole ones and to the precision
-// of a float64.
+// survivesSDK reports whether the SDK sends an ID back unchanged: it truncates numbers to whole ones and to the
+// precision of a float64.
 func survivesSDK(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
 		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a surrogate pair would change

@@ -17,9 +17,9 @@ import (
 // maxFastPath is the maximum size of a request that is answered here.
 const maxFastPath = 64 << 10
 
-// fastPath answers the most common requests of the current protocol: a tool call without progress. The SDK reads such a
-// request a dozen times, with a new 32 KB buffer each, and collecting those takes longer than the call itself. Every
-// request that is not exactly as expected goes to the SDK, which reports mistakes.
+// fastPath answers the most common requests of the current protocol: a tool call without progress. The SDK reads such
+// a request a dozen times, with a new 32 KB buffer each, and collecting those takes longer than the call itself.
+// Every request that is not exactly as expected goes to the SDK, which reports mistakes.
 func (d *Server) fastPath(library http.Handler) http.Handler {
 	offers := map[string]*toolSpec{}
 	for _, o := range d.tools {
@@ -66,7 +66,8 @@ func isFastPath(r *http.Request) bool {
 		h.Get("Last-Event-Id") == "" && h.Get("Mcp-Session-Id") == ""
 }
 
-// parseFastPath parses a call of the tool that the headers name, or returns nil. Names are case-sensitive, as in the SDK.
+// parseFastPath parses a call of the tool that the headers name, or returns nil. Names are case-sensitive, as in the
+// SDK.
 func parseFastPath(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
 	message, ok := fields(body, "jsonrpc", "id", "method", "params")
 	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` ||

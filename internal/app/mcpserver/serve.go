@@ -15,8 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A identify identifies the caller of a request, and returns a context that ends when the caller is gone; nil means that of
-// the request.
+// A identify identifies the caller of a request, and returns a context that ends when the caller is gone; nil means
+// that of the request.
 type identify func(*sdk.RequestExtra) (caller string, gone context.Context)
 
 func (d *Server) implementation() *sdk.Implementation {
@@ -178,8 +178,8 @@ func (d *Server) tooManySessions(s *sdk.Server) bool {
 // contextKey is the key of the context of an HTTP request: the SDK does not cancel calls of older clients.
 const contextKey = "line"
 
-// authenticate authenticates requests by Caller, and reports the caller to the SDK as a token: the SDK then refuses sessions
-// of other callers, and passes the caller with each call.
+// authenticate authenticates requests by Caller, and reports the caller to the SDK as a token: the SDK then refuses
+// sessions of other callers, and passes the caller with each call.
 func (d *Server) authenticate(next http.Handler) http.Handler {
 	verified := auth.RequireBearerToken(func(_ context.Context, caller string, r *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{contextKey: r.Context()}}, nil

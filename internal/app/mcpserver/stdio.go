@@ -14,9 +14,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stdin passes valid messages to the SDK and answers all other lines itself: the SDK would disconnect at the first one,
-// and the sandboxes of the client would be lost. It delays the end of the input while requests are being answered:
-// scripts write their requests and close the pipe at once, and the SDK drops unanswered ones.
+// stdin passes valid messages to the SDK and answers all other lines itself: the SDK would disconnect at the first
+// one, and the sandboxes of the client would be lost. It delays the end of the input while requests are being
+// answered: scripts write their requests and close the pipe at once, and the SDK drops unanswered ones.
 type stdin struct {
 	in      *bufio.Reader
 	out     *stdout // for errors

@@ -170,7 +170,8 @@ func titleAndSchema(name string) (title string, answers any) {
 	return "", nil
 }
 
-// textResult returns the result of a tool, also as structured content if it is JSON, followed by a note about redactions.
+// textResult returns the result of a tool, also as structured content if it is JSON, followed by a note about
+// redactions.
 func textResult(words string, places int, failed bool) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
 	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {

@@ -224,8 +224,8 @@ func (d *List) lateError(e *fault.Error) error {
 	return e
 }
 
-// Changed returns a channel that receives after the list of questions has changed, and is closed when ctx ends. Several
-// changes may be combined.
+// Changed returns a channel that receives after the list of questions has changed, and is closed when ctx ends.
+// Several changes may be combined.
 func (d *List) Changed(ctx context.Context) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	d.mu.Lock()

@@ -132,7 +132,8 @@ func (l *Live) poll() error {
 	return err
 }
 
-// missed returns the events after a number, or the latest ones if it is zero or of another record. The caller holds mu.
+// missed returns the events after a number, or the latest ones if it is zero or of another record. The caller holds
+// mu.
 func (l *Live) missed(after int64) ([]*Entry, error) {
 	n := len(l.last)
 	if n == 0 {

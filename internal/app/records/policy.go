@@ -41,7 +41,8 @@ const (
 	maxVerdicts = 1000
 )
 
-// Check implements [hako/internal/web/api.Policy], strictest verdicts first. A command that cannot be parsed is denied.
+// Check implements [hako/internal/web/api.Policy], strictest verdicts first. A command that cannot be parsed is
+// denied.
 func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, error) {
 	if len(command) > maxCommand {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command",

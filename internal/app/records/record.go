@@ -144,8 +144,8 @@ func (r *Record) opened() (*sqlite.Index, error) {
 // minUpdate at the end of a record are read quickly without the index.
 const minUpdate = 256 << 10
 
-// updateIndex updates the index in the background, unless at most left bytes are new. The result is closed when that is
-// done.
+// updateIndex updates the index in the background, unless at most left bytes are new. The result is closed when that
+// is done.
 func (r *Record) updateIndex(size, left int64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -122,8 +122,8 @@ func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 	return out
 }
 
-// Verify implements [hako/internal/web/api.Record]. One verification runs at a time. A missing record is not whole: the
-// server itself would have written to it.
+// Verify implements [hako/internal/web/api.Record]. One verification runs at a time. A missing record is not whole:
+// the server itself would have written to it.
 func (r *Record) Verify(ctx context.Context) (Chain, error) {
 	select {
 	case r.verifying <- struct{}{}:

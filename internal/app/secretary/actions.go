@@ -222,13 +222,13 @@ func (s *Secretary) runParallel(ctx context.Context, actions []Action, results [
 			if len(work) == 0 {
 				return
 			}
-			hands, giveBack, err := s.SpareRunner()
+			runner, giveBack, err := s.SpareRunner()
 			if err != nil {
 				return // the others do it
 			}
 			defer giveBack()
 			for i := range work {
-				s.runAction(ctx, runnerIn{hands, dir, false}, actions[i], &results[i])
+				s.runAction(ctx, runnerIn{runner, dir, false}, actions[i], &results[i])
 			}
 		})
 	}
@@ -248,12 +248,12 @@ type runnerIn struct {
 
 func (s *Secretary) mainRunner() runnerIn { return runnerIn{s.Runner, "", true} }
 
-func (s *Secretary) runAction(ctx context.Context, hands runnerIn, a Action, r *Result) {
+func (s *Secretary) runAction(ctx context.Context, runner runnerIn, a Action, r *Result) {
 	if line := strings.TrimSpace(a.Command); strings.HasPrefix(line, "@") {
 		s.runPlugin(ctx, line, a, r)
 		return
 	}
-	s.execute(ctx, hands, s.request(a.Command, a), r)
+	s.execute(ctx, runner, s.request(a.Command, a), r)
 }
 
 func (s *Secretary) request(script string, a Action) *run.Request {
@@ -266,29 +266,29 @@ func (s *Secretary) request(script string, a Action) *run.Request {
 }
 
 // execute runs a request and writes its outcome into r.
-func (s *Secretary) execute(ctx context.Context, hands runnerIn, req *run.Request, r *Result) {
-	out, complaints := s.capture(), s.capture()
-	req.Dir, req.Stdout, req.Stderr = hands.dir, out, complaints
-	if hands.main && s.declares(req.Script) {
+func (s *Secretary) execute(ctx context.Context, runner runnerIn, req *run.Request, r *Result) {
+	out, stderr := s.capture(), s.capture()
+	req.Dir, req.Stdout, req.Stderr = runner.dir, out, stderr
+	if runner.main && s.declares(req.Script) {
 		s.redefined = true // before it runs: it may break off after that
 		s.cache.clear()
 	}
-	res, err := hands.Run(ctx, req)
+	res, err := runner.Run(ctx, req)
 	r.Took = res.Duration
-	if hands.main && res.Dir != "" {
+	if runner.main && res.Dir != "" {
 		s.dir = res.Dir
 	}
 	if err != nil || res.TimedOut {
-		s.setFailure(r, res, err, req.Timeout, out, complaints)
+		s.setFailure(r, res, err, req.Timeout, out, stderr)
 		return
 	}
-	r.Output = s.output(res, out, complaints)
+	r.Output = s.output(res, out, stderr)
 }
 
-func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
-	o := &Output{Stdout: s.captured(out), Stderr: s.captured(complaints), ExitCode: strconv.Itoa(res.Exit),
+func (s *Secretary) output(res run.Result, out, stderr *capture) *Output {
+	o := &Output{Stdout: s.captured(out), Stderr: s.captured(stderr), ExitCode: strconv.Itoa(res.Exit),
 		Dir: s.redact(res.Dir)}
-	o.Redacted = out.redactions + complaints.redactions
+	o.Redacted = out.redactions + stderr.redactions
 	return o
 }
 
@@ -296,13 +296,13 @@ func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
 const timedOutExit = 124
 
 // setFailure sets the error of a command and keeps its output. After a timeout there is always an output.
-func (s *Secretary) setFailure(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
+func (s *Secretary) setFailure(r *Result, res run.Result, err error, limit time.Duration, out, stderr *capture) {
 	timedOut := res.TimedOut && fault.KindOf(err) != fault.Denied
 	s.setError(r, err, timedOut, limit)
 	if timedOut {
 		res.Exit = timedOutExit
 	}
-	if timedOut || out.end().Total()+complaints.end().Total() > 0 {
-		r.Output = s.output(res, out, complaints)
+	if timedOut || out.end().Total()+stderr.end().Total() > 0 {
+		r.Output = s.output(res, out, stderr)
 	}
 }

@@ -54,8 +54,8 @@ func (s *Secretary) newTurn(o Options) *turn {
 	if !s.initialized {
 		s.dir, s.initialized = s.Dir, true
 	}
-	return &turn{Secretary: s, options: o, todosBefore: s.shownTodos, answer: Answer{Earlier: []string{}, Results: []Result{},
-		Todos: []TodoResult{}, Warnings: []string{}}}
+	return &turn{Secretary: s, options: o, todosBefore: s.shownTodos, answer: Answer{
+		Earlier: []string{}, Results: []Result{}, Todos: []TodoResult{}, Warnings: []string{}}}
 }
 
 func (t *turn) begin(ctx context.Context, text string) {

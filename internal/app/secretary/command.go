@@ -12,8 +12,8 @@ import (
 const (
 	helpTodo    = "/todo [add|update|complete|delete …]   the to-do list; alone: show it\n"
 	helpHistory = "/history [WORDS]                       this conversation; with WORDS: search all of them\n"
-	helpReset   = "/reset                                 begin a new conversation\n"
-	helpPlugins = "@todo, @search, @bg, @job              commands that she has too; your own: secretary.commands\n"
+	helpReset   = "/reset                                 start a new conversation\n"
+	helpPlugins = "@todo, @search, @bg, @job              commands of the model too; your own: secretary.commands\n"
 	helpExit    = "exit                                   leave\n"
 )
 
@@ -86,7 +86,7 @@ func (c *Conversation) history(words string) (string, error) {
 	if words != "" {
 		hits, err := c.store.Search(words, 20)
 		if err == nil && len(hits) == 0 {
-			return "nobody said so\n", nil
+			return "no messages found\n", nil
 		}
 		for _, h := range hits {
 			b.WriteString(h.Line() + "\n")
@@ -104,8 +104,8 @@ func (c *Conversation) history(words string) (string, error) {
 func (c *Conversation) reset() (string, error) {
 	if c.NoReset {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: "/reset",
-			Why:  "a conversation here keeps what was said in it",
-			Hint: "begin another conversation"}
+			Why:  "a conversation here cannot be reset",
+			Hint: "start another conversation"}
 	}
 	c.Forget()
 	if c.session != nil {

@@ -58,7 +58,7 @@ func (s *Server) identifyByToken(r *http.Request) (identity, error) {
 	if !ok {
 		return identity{}, s.wrongToken(&s.guesses, r, unauthenticated("there is no such token"))
 	}
-	s.idleConns.Proven(r)
+	s.idleConns.Authenticated(r)
 	return identity{Actor: who, key: key}, nil
 }
 
@@ -68,7 +68,7 @@ func (s *Server) identifyByCookie(r *http.Request) (v identity, err error) {
 	err = unauthenticated("nobody has logged in")
 	for _, cookie := range r.CookiesNamed(s.cookie) {
 		if v, err = s.identifyBySession(cookie.Value); err == nil {
-			s.idleConns.Proven(r)
+			s.idleConns.Authenticated(r)
 			return v, nil
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// patience is how long to wait for a lock: as long as another process may take to write.
-const patience = 250 * time.Millisecond
+// lockTimeout is how long to wait for a lock: as long as another process may take to write.
+const lockTimeout = 250 * time.Millisecond
 
 var errBusy = errors.New("another process has it open")
 
@@ -21,11 +21,11 @@ func lock(name, path string) (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := hold(f); err != nil {
+		if err := lockWithTimeout(f); err != nil {
 			return nil, &fault.Error{Kind: fault.Unavailable, Op: "open conversation", Subject: name, Err: err,
 				Hint: "wait until it is done, or take another name"}
 		}
-		if !stands(path, f) {
+		if !isCurrent(path, f) {
 			release(f)
 			continue // its last holder has just removed it
 		}
@@ -36,11 +36,12 @@ func lock(name, path string) (unlock func(), err error) {
 	}
 }
 
-// hold locks the file with a timeout. ownerfile.Lock blocks, so it runs in a goroutine; a late lock is released.
-func hold(f *os.File) error {
+// lockWithTimeout locks the file with a timeout. ownerfile.Lock blocks, so it runs in a goroutine; a late lock is
+// released.
+func lockWithTimeout(f *os.File) error {
 	got := make(chan error, 1)
 	go func() { got <- ownerfile.Lock(f) }()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(lockTimeout)
 	defer timer.Stop()
 	select {
 	case err := <-got:
@@ -64,8 +65,8 @@ func release(f *os.File) {
 	f.Close()
 }
 
-// stands reports whether path is still the name of f.
-func stands(path string, f *os.File) bool {
+// isCurrent reports whether path is still the name of f.
+func isCurrent(path string, f *os.File) bool {
 	there, err := os.Stat(path)
 	if err != nil {
 		return false

@@ -1,7 +1,7 @@
 // Package conversation stores conversations by name, each in a file that only its owner can read.
 //
-// The caller redacts secrets. An open conversation is locked until it is closed. A saved turn is never lost, and a file
-// that cannot be parsed is left unchanged.
+// The caller redacts secrets. An open conversation is locked until it is closed. A saved turn is never lost, and a
+// file that cannot be parsed is left unchanged.
 package conversation
 
 import (
@@ -26,11 +26,11 @@ import (
 // Default is the default name.
 const Default = "default"
 
-// largest is the maximum size of a file.
-const largest = 64 << 20
+// maxSize is the maximum size of a file.
+const maxSize = 64 << 20
 
-// longestName is the maximum length of a name in bytes.
-const longestName = 64
+// maxName is the maximum length of a name in bytes.
+const maxName = 64
 
 const suffix = ".json"
 
@@ -81,7 +81,7 @@ func (t *Thread) Save(items []llm.Item) error {
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "save conversation", Subject: t.path, Err: err}
 	}
-	if len(text) > largest {
+	if len(text) > maxSize {
 		return tooLarge("save conversation", t.path)
 	}
 	if err := ownerfile.Replace(t.path, text); err != nil {
@@ -131,8 +131,8 @@ func checkName(name string) (why string) {
 	switch {
 	case name == "":
 		return "the name is empty"
-	case len(name) > longestName:
-		return fmt.Sprintf("the name is longer than %d bytes", longestName)
+	case len(name) > maxName:
+		return fmt.Sprintf("the name is longer than %d bytes", maxName)
 	case name[0] == '.':
 		return "the name begins with a dot"
 	case !utf8.ValidString(name):
@@ -174,17 +174,17 @@ func read(path string) ([]llm.Item, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > largest {
+	if info, err := f.Stat(); err == nil && info.Size() > maxSize {
 		return nil, tooLarge("read conversation", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, largest))
+	text, err := io.ReadAll(io.LimitReader(f, maxSize))
 	if err != nil {
 		return nil, &fault.Error{Op: "read conversation", Subject: path, Err: fault.Reason(err)}
 	}
 	items, err := decode(text)
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read conversation", Subject: path, Why: "the file is damaged",
-			Err: err, Hint: anew(path)}
+			Err: err, Hint: restartHint(path)}
 	}
 	return items, nil
 }
@@ -214,7 +214,7 @@ func decode(text []byte) ([]llm.Item, error) {
 }
 
 func tooLarge(op, path string) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: path, Why: "it is larger than 64 MB", Hint: anew(path)}
+	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: path, Why: "it is larger than 64 MB", Hint: restartHint(path)}
 }
 
-func anew(path string) string { return fmt.Sprintf("to begin anew: mv %s %s.old", path, path) }
+func restartHint(path string) string { return fmt.Sprintf("to begin anew: mv %s %s.old", path, path) }

@@ -235,7 +235,7 @@ func TestTooLargeToSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer th.Close()
-	if err := th.Save([]llm.Item{{Role: llm.User, Text: strings.Repeat("x", largest)}}); fault.KindOf(
+	if err := th.Save([]llm.Item{{Role: llm.User, Text: strings.Repeat("x", maxSize)}}); fault.KindOf(
 		err) != fault.TooLarge || len(th.Items) != len(talk) {
 		t.Errorf("saved: %v", err)
 	}
@@ -247,7 +247,7 @@ func TestTooLargeToSave(t *testing.T) {
 func TestTooLargeToRead(t *testing.T) {
 	s := newStore(t)
 	save(t, s, "x", talk...)
-	os.Truncate(filepath.Join(s.Dir, "x.json"), largest+1)
+	os.Truncate(filepath.Join(s.Dir, "x.json"), maxSize+1)
 	if _, err := load(s, "x"); fault.KindOf(err) != fault.TooLarge || fault.Hint(err) == "" {
 		t.Errorf("read: %v", err)
 	}

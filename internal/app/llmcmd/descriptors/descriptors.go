@@ -140,7 +140,8 @@ func New(ctx context.Context, o Options) *Table {
 	if o.Dir == "" {
 		o.Dir = "/box"
 	}
-	d := &Table{opts: o, table: map[int]*descriptor{}, closedWhy: map[int]string{}, input: firstInput, dynamic: firstDynamic}
+	d := &Table{opts: o, table: map[int]*descriptor{}, closedWhy: map[int]string{}, input: firstInput,
+		dynamic: firstDynamic}
 	d.ctx, d.cancel = context.WithCancelCause(ctx)
 	d.stats.Calls = map[string]int64{}
 	d.addInitial()

@@ -213,8 +213,8 @@ func (d *Table) emptyRead(des *descriptor, fd int, why string) (string, error) {
 	return "", e
 }
 
-// wholeCharacters returns how many of the first n bytes can be shown without splitting a character: at least one character,
-// unless its end is still to come.
+// wholeCharacters returns how many of the first n bytes can be shown without splitting a character: at least one
+// character, unless its end is still to come.
 func wholeCharacters(buf []byte, n int, ended bool) int {
 	for i := n - 1; i >= 0 && i > n-utf8.UTFMax; i-- {
 		if !utf8.RuneStart(buf[i]) {

@@ -11,8 +11,8 @@ import (
 // recognized by its form.
 const redactLookahead = 20 << 10
 
-// redactPrefix returns the first n bytes of buf with secrets redacted, and how many bytes that are. It moves the end if a
-// secret crosses it: reading in small pieces reveals no secret.
+// redactPrefix returns the first n bytes of buf with secrets redacted, and how many bytes that are. It moves the end
+// if a secret crosses it: reading in small pieces reveals no secret.
 func redactPrefix(secrets *redact.Set, buf []byte, n int) (text string, used int) {
 	known := string(buf[:min(len(buf), n+redactLookahead)])
 	clean := secrets.Text(known)

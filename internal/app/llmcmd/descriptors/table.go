@@ -191,8 +191,8 @@ func (d *Table) openDescriptors() []*descriptor {
 	return all
 }
 
-// closeDescriptor closes a descriptor. A script that writes to it gets an error, unless drain is set: then its output is
-// discarded.
+// closeDescriptor closes a descriptor. A script that writes to it gets an error, unless drain is set: then its output
+// is discarded.
 func (d *Table) closeDescriptor(des *descriptor, drain bool) error {
 	d.mu.Lock()
 	if d.table[des.fd] != des {

@@ -65,8 +65,8 @@ func (d *Table) watch(scripts ...*script) *waitMonitor {
 
 // poll calls try with short contexts until it returns, or until the vigil is over. The error is nil, that of try, or
 // that of ctx.
-func (v *waitMonitor) poll(ctx context.Context, have func() bool, try func(context.Context) error) (why string, over bool,
-	err error) {
+func (v *waitMonitor) poll(ctx context.Context, have func() bool, try func(context.Context) error) (
+	why string, over bool, err error) {
 	for {
 		short, cancel := context.WithTimeout(ctx, pollInterval)
 		err := try(short)

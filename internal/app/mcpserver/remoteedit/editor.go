@@ -30,21 +30,22 @@ type Editor struct {
 	// Hold charges memory, or releases it if negative. Nil means that it is not charged.
 	Hold func(bytes int64) error
 
-	mu     sync.Mutex     // held during a call
-	dir    *ownerfile.Dir // nil before the first edit, like desk and editor
-	desk   *os.Root       // holds the copy during a call
-	editor *editor.Editor // keeps the undo history
-	held   int64          // bytes charged for the history
+	mu       sync.Mutex     // held during a call
+	dir      *ownerfile.Dir // nil before the first edit, like copyRoot and editor
+	copyRoot *os.Root       // holds the copy during a call
+	editor   *editor.Editor // keeps the undo history
+	held     int64          // bytes charged for the history
 }
 
 const (
-	usualFile = 10 << 20
-	history   = 4 << 20 // bytes of the undo history: there may be a thousand sandboxes
+	defaultMaxFile = 10 << 20
+	history        = 4 << 20 // bytes of the undo history: there may be a thousand sandboxes
 )
 
-func (s *Editor) maxFile() int64 { return cmp.Or(s.MaxFile, usualFile) }
+func (s *Editor) maxFile() int64 { return cmp.Or(s.MaxFile, defaultMaxFile) }
 
-// Edit carries out a call and returns what the client reads. Requests get the actor of req, and IDs derived from its ID.
+// Edit carries out a call and returns what the client reads. Requests get the actor of req, and IDs derived from its
+// ID.
 func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string, error) {
 	var c editor.Call
 	if err := c.UnmarshalJSON(raw); err != nil {
@@ -57,35 +58,35 @@ func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.sit(); err != nil {
+	if err := s.openDir(); err != nil {
 		return "", err
 	}
 	e := &sandboxRun{editor: s, req: req, call: &c, path: c.Path}
 	return e.run(ctx)
 }
 
-// sit makes the temporary directory on first use.
-func (s *Editor) sit() (err error) {
+// openDir makes the temporary directory on first use.
+func (s *Editor) openDir() (err error) {
 	if s.editor != nil {
 		return nil
 	}
 	if s.dir == nil {
 		if s.dir, err = ownerfile.MakeDir("", "hako-edit-"); err != nil {
-			return noDesk(err)
+			return noCopyDir(err)
 		}
 	}
 	top := filepath.Join(s.dir.Path, "desk") // the lock is beside it
 	if err = os.MkdirAll(top, 0o700); err == nil {
-		s.desk, err = os.OpenRoot(top)
+		s.copyRoot, err = os.OpenRoot(top)
 	}
 	if err != nil {
-		return noDesk(err)
+		return noCopyDir(err)
 	}
-	s.editor = &editor.Editor{Root: s.desk, MaxFile: s.maxFile(), MaxHistory: history}
+	s.editor = &editor.Editor{Root: s.copyRoot, MaxFile: s.maxFile(), MaxHistory: history}
 	return nil
 }
 
-func noDesk(err error) error {
+func noCopyDir(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "edit", Why: "there is no place for a copy of the file", Err: err,
 		Hint: "make room in the directory for temporary files"}
 }
@@ -94,20 +95,20 @@ func noDesk(err error) error {
 func (s *Editor) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.desk != nil {
-		_ = s.desk.Close()
+	if s.copyRoot != nil {
+		_ = s.copyRoot.Close()
 	}
 	if s.dir == nil {
 		return nil
 	}
-	s.letGo()
+	s.releaseHistory()
 	dir := s.dir
-	s.dir, s.desk, s.editor = nil, nil, nil
+	s.dir, s.copyRoot, s.editor = nil, nil, nil
 	return dir.Remove()
 }
 
-// keep charges the memory of the undo history for a file.
-func (s *Editor) keep(bytes int64) error {
+// chargeHistory charges the memory of the undo history for a file.
+func (s *Editor) chargeHistory(bytes int64) error {
 	more := min(bytes, history-s.held)
 	if s.Hold == nil || more <= 0 {
 		return nil
@@ -119,8 +120,8 @@ func (s *Editor) keep(bytes int64) error {
 	return nil
 }
 
-// letGo releases the charged memory.
-func (s *Editor) letGo() {
+// releaseHistory releases the charged memory.
+func (s *Editor) releaseHistory() {
 	if s.Hold != nil && s.held > 0 {
 		_ = s.Hold(-s.held)
 	}
@@ -129,7 +130,7 @@ func (s *Editor) letGo() {
 
 // run fetches the file, edits it and writes it back.
 func (e *sandboxRun) run(ctx context.Context) (string, error) {
-	found, err := e.look(ctx)
+	found, err := e.fetch(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -145,24 +146,24 @@ func (e *sandboxRun) run(ctx context.Context) (string, error) {
 
 // edit edits a copy, and writes back what has changed.
 func (e *sandboxRun) edit(ctx context.Context, found target) (string, error) {
-	defer e.clear(found.path)
+	defer e.removeCopy(found.path)
 	if e.call.Command != "view" {
-		if err := e.editor.keep(int64(len(found.text))); err != nil {
+		if err := e.editor.chargeHistory(int64(len(found.text))); err != nil {
 			return "", err
 		}
 	}
-	if err := e.lay(found); err != nil {
+	if err := e.createCopy(found); err != nil {
 		return "", err
 	}
 	done := e.editor.editor.Do(ctx, *e.call)
 	if done.Fault != nil {
 		return "", done.Fault
 	}
-	after, err := e.editor.desk.ReadFile(inside(found.path))
+	after, err := e.editor.copyRoot.ReadFile(copyPath(found.path))
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !gone:
-		return "", noDesk(err)
+		return "", noCopyDir(err)
 	case found.what == file && !gone && bytes.Equal(after, found.text):
 		return done.Content, nil
 	}
@@ -174,32 +175,32 @@ func (e *sandboxRun) edit(ctx context.Context, found target) (string, error) {
 	return done.Content, nil
 }
 
-// inside returns the path of the copy.
-func inside(p string) string { return strings.Trim(path.Clean(p), "/") }
+// copyPath returns the path of the copy.
+func copyPath(p string) string { return strings.Trim(path.Clean(p), "/") }
 
-// lay creates the copy.
-func (e *sandboxRun) lay(found target) (err error) {
-	at := inside(found.path)
+// createCopy creates the copy.
+func (e *sandboxRun) createCopy(found target) (err error) {
+	at := copyPath(found.path)
 	switch found.what {
 	case directory:
 		if at != "" {
-			err = e.editor.desk.MkdirAll(at, 0o700)
+			err = e.editor.copyRoot.MkdirAll(at, 0o700)
 		}
 	case file:
-		if err = e.editor.desk.MkdirAll(path.Dir(at), 0o700); err == nil {
-			err = e.editor.desk.WriteFile(at, found.text, 0o600)
+		if err = e.editor.copyRoot.MkdirAll(path.Dir(at), 0o700); err == nil {
+			err = e.editor.copyRoot.WriteFile(at, found.text, 0o600)
 		}
 	}
 	if err != nil {
-		return noDesk(err)
+		return noCopyDir(err)
 	}
 	return nil
 }
 
-// clear removes the copy.
-func (e *sandboxRun) clear(p string) {
-	top, _, _ := strings.Cut(inside(p), "/")
+// removeCopy removes the copy.
+func (e *sandboxRun) removeCopy(p string) {
+	top, _, _ := strings.Cut(copyPath(p), "/")
 	if top != "" {
-		_ = e.editor.desk.RemoveAll(top)
+		_ = e.editor.copyRoot.RemoveAll(top)
 	}
 }

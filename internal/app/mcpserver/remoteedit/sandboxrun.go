@@ -46,15 +46,15 @@ type target struct {
 	text []byte // of a file
 }
 
-// look resolves the path and fetches the file.
-func (e *sandboxRun) look(ctx context.Context) (target, error) {
+// fetch resolves the path and fetches the file.
+func (e *sandboxRun) fetch(ctx context.Context) (target, error) {
 	p, err := quote(e.call.Path)
 	if err != nil {
 		return target{}, err
 	}
 	script := fmt.Sprintf("realpath -m -- %[1]s && if [ -d %[1]s ]; then echo directory; elif [ -f %[1]s ]; then echo file && cat -- %[1]s; elif [ -e %[1]s ]; then echo other; else echo nothing; fi", p)
-	out := &document{most: e.editor.maxFile() + longest}
-	err = e.do(ctx, script, nil, out)
+	out := &boundedBuffer{most: e.editor.maxFile() + maxFetchHeader}
+	err = e.runScript(ctx, script, nil, out)
 	if out.over {
 		return target{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited",
 			e.editor.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
@@ -62,14 +62,14 @@ func (e *sandboxRun) look(ctx context.Context) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	return e.read(out.Bytes())
+	return e.parseFetched(out.Bytes())
 }
 
-// longest is the maximum length of the lines before the file.
-const longest = 8 << 10
+// maxFetchHeader is the maximum length of the lines before the file.
+const maxFetchHeader = 8 << 10
 
-// read parses the output of the script of look.
-func (e *sandboxRun) read(said []byte) (target, error) {
+// parseFetched parses the output of the script of look.
+func (e *sandboxRun) parseFetched(said []byte) (target, error) {
 	at, rest, _ := bytes.Cut(said, []byte("\n"))
 	kind, text, _ := bytes.Cut(rest, []byte("\n"))
 	found := target{path: string(at), what: fileType(kind), text: text}
@@ -89,7 +89,7 @@ func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gon
 		return err
 	}
 	if gone {
-		return e.do(ctx, "rm -f -- "+p, nil, nil)
+		return e.runScript(ctx, "rm -f -- "+p, nil, nil)
 	}
 	folder := path.Dir(found.path)
 	temp, err := quote(path.Join(folder, ".hako-edit-"+strings.ToLower(rand.Text())))
@@ -103,9 +103,9 @@ func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gon
 		}
 		first = "mkdir -p -- " + folder
 	}
-	err = e.do(ctx, first+" && cat > "+temp+" && mv -f -- "+temp+" "+p, bytes.NewReader(text), nil)
+	err = e.runScript(ctx, first+" && cat > "+temp+" && mv -f -- "+temp+" "+p, bytes.NewReader(text), nil)
 	if err != nil {
-		_ = e.do(context.WithoutCancel(ctx), "rm -f -- "+temp, nil, nil)
+		_ = e.runScript(context.WithoutCancel(ctx), "rm -f -- "+temp, nil, nil)
 	}
 	return err
 }
@@ -119,18 +119,18 @@ func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := &document{most: 1 << 20}
-	err = e.do(ctx, "find "+p+" -mindepth 1 -maxdepth 2 -name '.*' -prune -o -print", nil, out)
+	out := &boundedBuffer{most: 1 << 20}
+	err = e.runScript(ctx, "find "+p+" -mindepth 1 -maxdepth 2 -name '.*' -prune -o -print", nil, out)
 	if err != nil && !out.over {
 		return "", err
 	}
 	names := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	slices.SortFunc(names, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
 	var b strings.Builder
-	b.WriteString(tame(dir) + "\n")
+	b.WriteString(oneLine(dir) + "\n")
 	for _, name := range names[:min(len(names), maxNames)] {
 		if name != "" {
-			b.WriteString(tame(name) + "\n")
+			b.WriteString(oneLine(name) + "\n")
 		}
 	}
 	if len(names) > maxNames || out.over {
@@ -139,37 +139,37 @@ func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 	return b.String(), nil
 }
 
-// tame converts a name to one line.
-func tame(name string) string { return text.RecordLine(name) }
+// oneLine converts a name to one line.
+func oneLine(name string) string { return text.RecordLine(name) }
 
-// do runs a script and returns an error if it fails.
-func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
+// runScript runs a script and returns an error if it fails.
+func (e *sandboxRun) runScript(ctx context.Context, script string, in io.Reader, out io.Writer) error {
 	e.count++
-	said := &document{most: 2000, lose: true}
+	said := &boundedBuffer{most: 2000, lose: true}
 	req := &run.Request{
 		ID: e.req.ID + "/" + strconv.Itoa(e.count), Actor: e.req.Actor, Reason: "text_editor " + e.call.Command,
 		Script: script, Stdin: in, Stdout: out, Stderr: said,
 	}
 	res, err := e.editor.Runner.Run(ctx, req)
 	if err != nil {
-		return e.own(err)
+		return e.wrapDenial(err)
 	}
 	if res.Exit != 0 || res.TimedOut {
-		why := strings.TrimSpace(tame(strings.ReplaceAll(said.String(), "\n", " ")))
+		why := strings.TrimSpace(oneLine(strings.ReplaceAll(said.String(), "\n", " ")))
 		return e.refuse(fault.Invalid, "the sandbox says: "+why, "view its directory first")
 	}
 	return nil
 }
 
-// own converts the denial of a command to one of the edit, because the client did not write the command. It keeps
-// the reason of a rule about the command.
-func (e *sandboxRun) own(err error) error {
+// wrapDenial converts the denial of a command to one of the edit, because the client did not write the command. It
+// keeps the reason of a rule about the command.
+func (e *sandboxRun) wrapDenial(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Denied {
 		return err
 	}
 	own := *f
-	own.Subject = "text_editor " + e.call.Command + " " + tame(e.path)
+	own.Subject = "text_editor " + e.call.Command + " " + oneLine(e.path)
 	name, _, _ := strings.Cut(f.Subject, " ")
 	if strings.HasPrefix(f.Rule, name+": ") {
 		own.Rule = ""
@@ -180,7 +180,7 @@ func (e *sandboxRun) own(err error) error {
 }
 
 func (e *sandboxRun) refuse(kind fault.Kind, why, hint string) error {
-	return &fault.Error{Kind: kind, Op: e.call.Command, Subject: tame(e.call.Path), Why: why, Hint: hint}
+	return &fault.Error{Kind: kind, Op: e.call.Command, Subject: oneLine(e.call.Path), Why: why, Hint: hint}
 }
 
 // quote quotes a path for a script.
@@ -190,21 +190,21 @@ func quote(p string) (string, error) {
 	}
 	word, err := syntax.Quote(p, syntax.LangBash)
 	if err != nil || strings.ContainsAny(p, "\n\r") {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Subject: tame(p), Why: "this cannot be a path",
+		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Subject: oneLine(p), Why: "this cannot be a path",
 			Hint: "give a path without control characters"}
 	}
 	return word, nil
 }
 
-// A document is a bounded buffer.
-type document struct {
+// A boundedBuffer is a bounded buffer.
+type boundedBuffer struct {
 	bytes.Buffer
 	most int64
 	lose bool // discard the rest; false means that the writer fails
 	over bool // there was more
 }
 
-func (s *document) Write(p []byte) (int, error) {
+func (s *boundedBuffer) Write(p []byte) (int, error) {
 	fits := min(int64(len(p)), s.most-int64(s.Len()))
 	s.Buffer.Write(p[:fits])
 	if fits == int64(len(p)) {

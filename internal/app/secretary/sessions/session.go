@@ -82,7 +82,7 @@ func (p *Manager) enter(s store.Session) (*session, error) {
 	if r == nil {
 		if !p.evict() {
 			return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary",
-				Why:  fmt.Sprintf("she is answering in %d conversations already", len(p.open)),
+				Why:  fmt.Sprintf("%d conversations are being answered already", len(p.open)),
 				Hint: "try again when one of them is answered"}
 		}
 		r = &session{session: s.ID, name: name(s)}
@@ -90,8 +90,8 @@ func (p *Manager) enter(s store.Session) (*session, error) {
 	}
 	if r.busyTurn {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary",
-			Why:  "she is answering something else in this conversation",
-			Hint: "wait for her answer, or begin another conversation"}
+			Why:  "another message of this conversation is being answered",
+			Hint: "wait for the answer, or start another conversation"}
 	}
 	p.used++
 	r.busyTurn, r.used = true, p.used

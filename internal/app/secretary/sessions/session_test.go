@@ -45,9 +45,9 @@ func TestOneTurn(t *testing.T) {
 		<-began
 	}
 	_, err := h.try("work", "y")
-	want(t, err, fault.Unavailable, "she is answering something else in this conversation")
+	want(t, err, fault.Unavailable, "another message of this conversation is being answered")
 	_, err = h.try("1", "y") // which is the same
-	want(t, err, fault.Unavailable, "she is answering something else")
+	want(t, err, fault.Unavailable, "another message of this conversation")
 	close(answer)
 	for range 2 {
 		if err := <-ended; err != nil {
@@ -78,7 +78,7 @@ func TestGoesOn(t *testing.T) {
 		t.Error("she does not go on")
 	}
 	_, err := h.try("work", "y")
-	want(t, err, fault.Unavailable, "she is answering something else")
+	want(t, err, fault.Unavailable, "another message of this conversation")
 	close(answer)
 	for h.isBusy(t, "work") {
 		time.Sleep(time.Millisecond)
@@ -126,7 +126,7 @@ func TestStop(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want(t, <-ended, fault.Denied, "a person has stopped her")
+	want(t, <-ended, fault.Denied, "a person has stopped the answer")
 	if err := h.Stop(t.Context(), ann, "work"); err != nil {
 		t.Errorf("nothing to stop: %v", err)
 	}
@@ -150,7 +150,7 @@ func TestStopWhileOpening(t *testing.T) {
 		return &late{opened.(*talk)}, err
 	}
 	_, err := h.try("work", "x")
-	want(t, err, fault.Denied, "a person has stopped her")
+	want(t, err, fault.Denied, "a person has stopped the answer")
 	h.Open = h.open
 	h.chat(t, "work", "x")
 	if got := h.was(); got != "opened [1 1] closed [1]" {
@@ -199,7 +199,7 @@ func TestMost(t *testing.T) {
 			<-began
 		}
 		_, err := h.try("s7", "x")
-		want(t, err, fault.Unavailable, "she is answering in 3 conversations already")
+		want(t, err, fault.Unavailable, "3 conversations are being answered already")
 		close(answer)
 		synctest.Wait()
 		h.chat(t, "s7", "x")
@@ -294,7 +294,7 @@ func TestPanic(t *testing.T) {
 	h := build(t)
 	h.say = func(context.Context, *talk, string) error { panic("oh") }
 	_, err := h.try("work", "x")
-	want(t, err, fault.Other, "she broke off", "oh")
+	want(t, err, fault.Other, "failed unexpectedly", "oh")
 	h.say = nil
 	h.chat(t, "work", "x")
 	if got := h.was(); got != "opened [1 1] closed [1]" {

@@ -102,7 +102,7 @@ func (p *Manager) runTurn(ctx context.Context, r *session, text string) (err err
 	spent := true
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = &fault.Error{Op: "talk to secretary", Why: "she broke off unexpectedly", Hint: "say it again",
+			err = &fault.Error{Op: "talk to secretary", Why: "the secretary failed unexpectedly", Hint: "send the message again",
 				Err: fmt.Errorf("%v\n%s", broken, debug.Stack())}
 		}
 		p.leave(r, spent)
@@ -118,7 +118,7 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case who.Role != access.Operator:
-		return &fault.Error{Kind: fault.Denied, Op: "stop secretary", Why: "a reader may look but not stop her",
+		return &fault.Error{Kind: fault.Denied, Op: "stop secretary", Why: "a reader may look but not stop a turn",
 			Hint: "log in with the token of an operator"}
 	}
 	s, err := p.Store.Session(session)
@@ -128,7 +128,7 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r := p.open[s.ID]; r != nil && r.busyTurn {
-		r.stop(&fault.Error{Kind: fault.Denied, Op: "answer", Why: "a person has stopped her",
+		r.stop(&fault.Error{Kind: fault.Denied, Op: "answer", Why: "a person has stopped the answer",
 			Hint: "say what you need instead", Err: context.Canceled})
 	}
 	return nil
