@@ -77,7 +77,7 @@ func newAuditTail(s streams) *cobra.Command {
 	})
 	o.register(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "also print new events as they are written")
 	return cmd
 }
 

@@ -109,21 +109,21 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer h.Close()
-	defer setup.Watch(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout)) })()
+	defer setup.Watch(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout, "")) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
 	}
 	res, err := h.Run(ctx, req)
 	if res.TimedOut {
-		return stopped(s, w.Options.Timeout)
+		return stopped(s, w.Options.Timeout, "")
 	}
 	return finished(res, err)
 }
 
 // stopped reports that a command reached its timeout.
-func stopped(s streams, after time.Duration) exitStatus {
-	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", after)
+func stopped(s streams, after time.Duration, alternative string) exitStatus {
+	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout%s\n", after, alternative)
 	return exitStatus(124)
 }
 

@@ -36,13 +36,13 @@ func newSecretary(s streams) *cobra.Command {
 	o.modelFlags.register(f)
 	f.BoolVar(&o.json, "json", false, "print each exchange as a JSON object (docs/secretary.md)")
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
-	f.Var((*nonEmpty)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
-	f.Var((*nonEmpty)(&o.once), "once", "say `TEXT`, print the answer and leave")
+	f.Var((*nonEmpty)(&o.session), "session", "continue or begin the conversation `NAME`")
+	f.Var((*nonEmpty)(&o.once), "once", "send `TEXT`, print the answer and exit")
 	f.Var((*nonEmpty)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
 	f.BoolVar(&o.requery, "requery", false,
-		"ask the model again with what came of its commands (bash_executor.requery_on_result)")
+		"ask the model again with the results of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
-	f.Var((*nonEmpty)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
+	f.Var((*nonEmpty)(&o.search), "search", "search the stored conversations for `WORDS`, and exit")
 	return cmd
 }
 
@@ -138,7 +138,7 @@ func (o *secretaryOptions) searchHistory(s streams, conf *config.Config) error {
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "nobody said so",
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "nothing was found",
 			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {

@@ -49,7 +49,7 @@ func (o *tokenFlags) add(s streams) *cobra.Command {
 			return err
 		})
 	})
-	cmd.Flags().StringVar(&role, "role", role, "what its holder may do, `ROLE`: reader, operator or client")
+	cmd.Flags().StringVar(&role, "role", role, "role `ROLE`: reader, operator or client")
 	return cmd
 }
 
