@@ -87,7 +87,9 @@ type hostExecOptions struct{ hostFlags }
 
 func newHostExec(s streams) *cobra.Command {
 	var o hostExecOptions
-	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) })
+	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error {
+		return o.run(cmd.Context(), s, args[0])
+	})
 	o.register(cmd.Flags())
 	o.registerJSON(cmd.Flags(), "{stdout, stderr, exit_code, cwd}")
 	return cmd
@@ -181,7 +183,9 @@ type hostStatusOptions struct{ hostFlags }
 
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
-	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
+	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.run(cmd.Context(), s)
+	})
 	o.register(cmd.Flags())
 	o.registerJSON(cmd.Flags(), "")
 	return cmd

@@ -162,7 +162,8 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 }
 
 // open opens a session whose events go to w.
-func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session, error) {
+func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session,
+	error) {
 	help := tool.CLIHelp(helpOf(w.s.treeOf(cmd)))
 	o.Model, o.Record, o.Help = o.model, o.record, &help
 	o.Ask, o.Observe, o.Busy = askPage(conf, w.note), w.event, w.spinner.Start

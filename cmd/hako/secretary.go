@@ -30,7 +30,9 @@ type secretaryOptions struct {
 
 func newSecretary(s streams) *cobra.Command {
 	var o secretaryOptions
-	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
+	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.run(cmd.Context(), s)
+	})
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)

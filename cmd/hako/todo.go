@@ -91,7 +91,9 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 
 func newTodoList(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) })
+	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error {
+		return o.list(s, strings.Join(args, " "))
+	})
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list completed to-dos")
 	cmd.Flags().StringVar(&o.due, "due", "",
 		"only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
