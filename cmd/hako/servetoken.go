@@ -86,11 +86,7 @@ func (o *tokenFlags) list(s streams) *cobra.Command {
 
 // change records a change of the tokens, then makes it.
 func (o *tokenFlags) change(what string, do func(*auth.Store) error) error {
-	conf, err := o.load()
-	if err != nil {
-		return err
-	}
-	b, err := app.Open(conf)
+	conf, b, err := o.openApp()
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +88,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	defer b.Close()
 	script, stdin := o.script, s.keys
 	if !command {
-		if script, stdin, args, err = readScript(s, args); err != nil {
+		if script, stdin, args, err = s.screen.ReadScript("hako sh", args); err != nil {
 			return err
 		}
 	}
@@ -97,21 +96,6 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		stdin = setup.Waiting(stdin, b.Limiter)
 	}
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
-}
-
-// readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
-// has no standard input.
-func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
-	if len(args) > 0 && args[0] != "-" {
-		src, err := os.ReadFile(args[0])
-		if err != nil {
-			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: setup.ReasonOf(err),
-				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
-		}
-		return string(src), s.keys, args[1:], err
-	}
-	src, err := io.ReadAll(s.in)
-	return string(src), nil, args[min(1, len(args)):], err
 }
 
 // runOnce runs one script and passes on its status.

@@ -114,11 +114,7 @@ func newWebFetch(s streams) *cobra.Command {
 }
 
 func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
-	conf, err := o.load()
-	if err != nil {
-		return err
-	}
-	b, err := app.Open(conf)
+	conf, b, err := o.openApp()
 	if err != nil {
 		return err
 	}

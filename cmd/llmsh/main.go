@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -138,7 +137,7 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 	}
 	script, stdin, err := o.script, s.Keys, error(nil)
 	if !command && !typed {
-		if script, stdin, args, err = readScript(s, args); err != nil {
+		if script, stdin, args, err = s.ReadScript("llmsh", args); err != nil {
 			return 0, err
 		}
 	}
@@ -169,19 +168,4 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		Actor: "user", Script: script, Args: append(b.Granted, args...), Stdin: stdin, Stdout: s.Out, Stderr: s.Err,
 	})
 	return res.Exit, err
-}
-
-// readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
-// has no standard input.
-func readScript(s term.Streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
-	if len(args) == 0 || args[0] == "-" {
-		src, err := io.ReadAll(s.In)
-		return string(src), nil, args[min(1, len(args)):], err
-	}
-	src, err := os.ReadFile(args[0])
-	if err != nil {
-		err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: errors.Unwrap(err),
-			Hint: "to run a command rather than a file: llmsh -c '" + strings.Join(args, " ") + "'"}
-	}
-	return string(src), s.Keys, args[1:], err
 }

@@ -5,9 +5,11 @@ package term
 import (
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
+	"hako/run/fault"
 	"hako/shell/stream"
 )
 
@@ -30,6 +32,21 @@ func NewStreams(in io.Reader, out, err io.Writer) Streams {
 		s.Out, s.Err, s.lock = locked(out, err)
 	}
 	return s
+}
+
+// ReadScript reads the script that the first argument names, or standard input without arguments or with "-", in which
+// case the script itself has no standard input. The program is named in a hint.
+func (s Streams) ReadScript(program string, args []string) (script string, stdin io.Reader, rest []string, err error) {
+	if len(args) == 0 || args[0] == "-" {
+		src, err := io.ReadAll(s.In)
+		return string(src), nil, args[min(1, len(args)):], err
+	}
+	src, err := os.ReadFile(args[0])
+	if err != nil {
+		err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err),
+			Hint: "to run a command rather than a file: " + program + " -c '" + strings.Join(args, " ") + "'"}
+	}
+	return string(src), s.Keys, args[1:], err
 }
 
 // Is reports whether a stream is a terminal.
