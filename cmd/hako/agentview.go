@@ -349,7 +349,7 @@ func (v *view) noteNoTasks(forges []dispatch.Forge) {
 func (v *view) noteReturned(endings []dispatch.Ending) {
 	given := func(e dispatch.Ending) bool { return e.Err != nil && !errors.Is(e.Err, coder.ErrLost) }
 	if slices.ContainsFunc(endings, given) {
-		fmt.Fprintln(v.s.err, "hako: what was in hand is back in the queue; hako agent once goes on with it")
+		fmt.Fprintln(v.s.err, "hako: unfinished tasks are back in the queue; hako agent once continues them")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/audit"
+	"hako/internal/app/records"
 	"hako/internal/config"
 	"hako/internal/text"
 	"hako/run/fault"
@@ -77,7 +78,7 @@ func newAuditTail(s streams) *cobra.Command {
 	})
 	o.register(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "also print new events as they are written")
 	return cmd
 }
 
@@ -139,17 +140,12 @@ func newAuditQuery(s streams) *cobra.Command {
 	return cmd
 }
 
-// eventKinds are the values of --what.
-var eventKinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
-	audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered,
-	audit.Ended}
-
 func checkWhat(what string) error {
-	if what == "" || slices.Contains(eventKinds, what) {
+	if what == "" || slices.Contains(records.Kinds(), what) {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events",
-		Hint: "they are " + strings.Join(eventKinds, ", ")}
+		Hint: "they are " + strings.Join(records.Kinds(), ", ")}
 }
 
 // times reads --since and --until.

@@ -37,7 +37,7 @@ func newAuditStats(s streams) *cobra.Command {
 	})
 	o.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.filter.Actor, "actor", "", "only what `ACTOR` did")
+	f.StringVar(&o.filter.Actor, "actor", "", "only requests of `ACTOR`")
 	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
 	f.StringVar(&o.until, "until", "", "before `TIME`")
 	f.IntVar(&top, "top", 10, "list the first `N`")

@@ -47,19 +47,19 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
 	f.StringVarP(&o.Output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
-	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end, as `FORM`: text or json")
+	f.StringVarP(&o.stats, "stats", "s", "", "print the usage at the end, as `FORM`: text or json")
 	f.Lookup("stats").NoOptDefVal = "text"
-	f.StringVar(&o.Metrics, "metrics", "", "leave what was used in `FILE`, as JSON, for scrapers")
+	f.StringVar(&o.Metrics, "metrics", "", "write the usage to `FILE` as JSON, for scrapers")
 	f.BoolVarP(&o.NoStdin, "no-stdin", "n", false, "do not offer standard input")
 	f.BoolVarP(&o.version, "version", "V", false, "print the version")
 	f.Bool("virtual", true, "scripts see private files in memory beside the given ones (always so)")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the request that would be sent")
 	f.StringVar(&o.Model, "model", "", "ask `MODEL`, as in hako run")
 	f.StringVar(&o.Record, "record", "", "write the model's turns to `FILE`")
-	f.StringVar(&o.PlanModel, "plan-model", "", "have `MODEL` make a plan first")
-	f.StringVar(&o.ExecModel, "exec-model", "", "have `MODEL` carry the plan out")
+	f.StringVar(&o.PlanModel, "plan-model", "", "let `MODEL` make a plan first")
+	f.StringVar(&o.ExecModel, "exec-model", "", "let `MODEL` execute the plan")
 	f.BoolVar(&o.PlanOnly, "plan-only", false, "print the plan and stop")
-	f.StringVar(&o.PlanFile, "execute-plan", "", "carry out the plan in `FILE`")
+	f.StringVar(&o.PlanFile, "execute-plan", "", "execute the plan in `FILE`")
 }
 
 func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {

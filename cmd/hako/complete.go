@@ -21,6 +21,7 @@ import (
 	"hako/internal/app/coder/queue"
 	"hako/internal/app/llmcmd"
 	"hako/internal/app/llmcmd/preset"
+	"hako/internal/app/records"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/quota"
@@ -54,7 +55,7 @@ var flagValues = map[string]candidates{
 	"freshness":       fixed("day", "week", "month", "year"),
 	"task":            containerNames,
 	"limit":           limitNames,
-	"what":            fixed(eventKinds...),
+	"what":            fixed(records.Kinds()...),
 }
 
 // wordValues completes the arguments of a command, by its path.

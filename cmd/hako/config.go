@@ -52,7 +52,7 @@ func writeNew(name, text string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrExist):
-		return &fault.Error{Kind: fault.Invalid, Op: "write settings", Subject: name, Why: "the file is there already",
+		return &fault.Error{Kind: fault.Invalid, Op: "write settings", Subject: name, Why: "the file exists already",
 			Hint: "edit it, or move it away first"}
 	}
 	return &fault.Error{Op: "write settings", Subject: name, Err: setup.ReasonOf(err)}

@@ -68,8 +68,8 @@ func demoLanguage(asked string) (string, error) {
 		}
 		return "en", nil
 	}
-	return "", &fault.Error{Kind: fault.Invalid, Op: "demo", Subject: "--lang " + asked, Why: "it is not spoken here",
-		Hint: "en and ja are"}
+	return "", &fault.Error{Kind: fault.Invalid, Op: "demo", Subject: "--lang " + asked,
+		Why: "the language is not supported", Hint: "use en or ja"}
 }
 
 // demoFlags are the flags of hako demo.
@@ -82,7 +82,7 @@ func newDemo(s streams) *cobra.Command {
 	var o demoFlags
 	cmd := command("demo", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) })
 	cmd.Flags().BoolVar(&o.fast, "fast", false, "do not pause")
-	cmd.Flags().StringVar(&o.language, "lang", "", "speak `LANGUAGE`: en or ja (default that of LANG)")
+	cmd.Flags().StringVar(&o.language, "lang", "", "use `LANGUAGE`: en or ja (default that of LANG)")
 	_ = cmd.RegisterFlagCompletionFunc("lang", completer(fixed("en", "ja")))
 	return cmd
 }

@@ -78,7 +78,7 @@ func scriptOf(cmd *cobra.Command, words []string) (string, error) {
 	for i, w := range words {
 		q, err := syntax.Quote(w, syntax.LangBash)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.Invalid, Op: "read command", Why: "a word of it cannot be written in a shell",
+			return "", &fault.Error{Kind: fault.Invalid, Op: "read command", Why: "a word of it cannot be quoted for a shell",
 				Err: err, Hint: quoteHint(cmd)}
 		}
 		quoted[i] = q
@@ -108,8 +108,7 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	}
 	res, err := b.Runner(o.task).Run(cmd.Context(), req)
 	if res.TimedOut {
-		fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout, or run it with --background\n", cmp.Or(o.timeout, b.Timeout))
-		return exitStatus(124)
+		return stopped(s, cmp.Or(o.timeout, b.Timeout), ", or run it with --background")
 	}
 	return finished(res, err)
 }
@@ -164,7 +163,9 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containe
 
 func newEnvEdit(s streams) *cobra.Command {
 	var o envFlags
-	cmd := command("env edit", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) })
+	cmd := command("env edit", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.edit(cmd.Context(), s)
+	})
 	o.ofTask(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", true, "the call and its result are JSON; there is no other form")
 	return cmd
@@ -211,13 +212,15 @@ type envJobsOptions struct {
 
 func newEnvJobs(s streams) *cobra.Command {
 	var o envJobsOptions
-	cmd := command("env jobs", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
+	cmd := command("env jobs", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		return o.run(cmd.Context(), s, args)
+	})
 	o.ofTask(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
+	f.BoolVar(&o.output, "output", false, "print its output, from --offset on")
 	f.Int64Var(&o.offset, "offset", 0, "begin at byte `N`")
-	f.BoolVar(&o.wait, "wait", false, "wait for its end; the exit status is its own")
-	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
+	f.BoolVar(&o.wait, "wait", false, "wait for its end and return its exit status")
+	f.BoolVar(&o.kill, "kill", false, "kill it and its child processes")
 	f.Var((*nonEmpty)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
 	f.StringVar(&o.stream, "stream", "stdout", "which output of it, `NAME`: stdout or stderr")
 	o.registerJSON(f, "")
@@ -244,7 +247,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	}
 	if len(args) == 0 {
 		if o.output || o.wait || o.kill {
-			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job",
+			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "HANDLE is missing",
 				Hint: "name it: hako env jobs --task " + o.task + " job-a76fd033 --output"}
 		}
 		list, err := desk.Jobs(ctx)

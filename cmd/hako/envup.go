@@ -117,10 +117,12 @@ type envBuildOptions struct {
 
 func newEnvBuild(s streams) *cobra.Command {
 	var o envBuildOptions
-	cmd := command("env build", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
+	cmd := command("env build", nil, func(cmd *cobra.Command, args []string) error {
+		return o.run(cmd.Context(), s, args)
+	})
 	o.register(cmd.Flags())
 	cmd.Flags().Var((*nonEmpty)(&o.base), "base", "build on `IMAGE` instead of the official one; for one environment")
-	cmd.Flags().BoolVar(&o.anew, "no-cache", false, "do every step anew")
+	cmd.Flags().BoolVar(&o.anew, "no-cache", false, "do not use the build cache")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {name, image, duration_ms} as JSON, a line for each image")
 	return cmd
 }
@@ -198,10 +200,10 @@ func newEnvUp(s streams) *cobra.Command {
 		"let it out as `MODE` says: none, open or allow-list (default by the settings, open)")
 	f.Var((*nonEmpty)(&o.repo), "repo", "clone the repository at `URL`")
 	f.Var((*nonEmpty)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
-	f.Var((*nonEmpty)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
+	f.Var((*nonEmpty)(&o.target), "target", "also fetch the target `BRANCH` of a merge")
 	f.BoolVar(&o.full, "full", false, "clone the whole history")
 	f.BoolVar(&o.push, "push", false, "let git in the container push to the repository with your token")
-	f.BoolVar(&o.noInstall, "no-install", false, "leave dependencies alone")
+	f.BoolVar(&o.noInstall, "no-install", false, "do not install dependencies")
 	o.registerJSON(f, "what is known about the container")
 	return cmd
 }

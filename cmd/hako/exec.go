@@ -28,7 +28,7 @@ func newExec(s streams) *cobra.Command {
 	f := cmd.Flags()
 	o.common.register(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
-	f.StringArrayVar(&o.URLs, "allow-url", nil, "let curl get what is below `PREFIX`")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "allow curl for URLs below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
 	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
 	o.registerJSON(f, "the whole answer")

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/setup"
 	"hako/quota"
@@ -53,6 +54,16 @@ func (o *common) registerJSON(f *pflag.FlagSet, what string) {
 
 // load reads the settings and applies the flags.
 func (o *common) load() (*config.Config, error) { return o.Settings.Load() }
+
+// openApp loads the settings and opens the record.
+func (o *common) openApp() (*config.Config, *app.App, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := app.Open(conf)
+	return conf, b, err
+}
 
 // boxFlags are the flags of commands with a virtual shell.
 type boxFlags struct {

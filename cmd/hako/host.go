@@ -87,7 +87,9 @@ type hostExecOptions struct{ hostFlags }
 
 func newHostExec(s streams) *cobra.Command {
 	var o hostExecOptions
-	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) })
+	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error {
+		return o.run(cmd.Context(), s, args[0])
+	})
 	o.register(cmd.Flags())
 	o.registerJSON(cmd.Flags(), "{stdout, stderr, exit_code, cwd}")
 	return cmd
@@ -109,21 +111,21 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer h.Close()
-	defer setup.KillOverdue(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout)) })()
+	defer setup.KillOverdue(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout, "")) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
 	}
 	res, err := h.Run(ctx, req)
 	if res.TimedOut {
-		return stopped(s, w.Options.Timeout)
+		return stopped(s, w.Options.Timeout, "")
 	}
 	return finished(res, err)
 }
 
 // stopped reports that a command reached its timeout.
-func stopped(s streams, after time.Duration) exitStatus {
-	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", after)
+func stopped(s streams, after time.Duration, alternative string) exitStatus {
+	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout%s\n", after, alternative)
 	return exitStatus(124)
 }
 
@@ -181,7 +183,9 @@ type hostStatusOptions struct{ hostFlags }
 
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
-	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
+	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.run(cmd.Context(), s)
+	})
 	o.register(cmd.Flags())
 	o.registerJSON(cmd.Flags(), "")
 	return cmd

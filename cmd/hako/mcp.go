@@ -25,9 +25,10 @@ func newMCP(s streams) *cobra.Command {
 	cmd := command("mcp", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	f := cmd.Flags()
 	o.hostFlags.register(f)
-	f.Var((*nonEmpty)(&o.http), "http", "listen on `ADDRESS`, as 127.0.0.1:7420, instead of standard streams; loopback only")
-	f.Var((*nonEmpty)(&o.tokenFile), "token-file", "with --http: the token is in `FILE`, which is made if there is none")
-	f.BoolVar(&o.noToken, "no-token", false, "with --http: let in every user and program of this machine")
+	f.Var((*nonEmpty)(&o.http), "http",
+		"listen on `ADDRESS`, as 127.0.0.1:7420, instead of standard streams; loopback only")
+	f.Var((*nonEmpty)(&o.tokenFile), "token-file", "with --http: read the token from `FILE`, or create it")
+	f.BoolVar(&o.noToken, "no-token", false, "with --http: accept every user and program of this machine")
 	f.StringArrayVar(&o.readable, "read", nil,
 		"grant the real `DIR` for reading to virtual sandboxes, which start in the first")
 	f.StringArrayVar(&o.writable, "write", nil, "grant the real `DIR` for reading and writing to virtual sandboxes")

@@ -25,17 +25,13 @@ type modelLine struct {
 func newModels(s streams) *cobra.Command {
 	var o common
 	cmd := command("models", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		conf, err := o.load()
-		if err != nil {
-			return err
-		}
-		w := newTranscript(s, o.json, false)
-		w.spinner.Start("asking")
-		b, err := app.Open(conf)
+		conf, b, err := o.openApp()
 		if err != nil {
 			return err
 		}
 		defer b.Close()
+		w := newTranscript(s, o.json, false)
+		w.spinner.Start("asking")
 		lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
 		w.spinner.Stop()
 		for _, p := range problems {

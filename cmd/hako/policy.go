@@ -101,7 +101,7 @@ func newPolicyCheck(s streams) *cobra.Command {
 	})
 	o.register(cmd)
 	o.registerJSON(cmd.Flags(), "the verdicts")
-	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object a line")
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object per line")
 	cmd.Flags().StringVar(&o.root, "root", "", "judge paths as seen from `DIR` (default the current directory)")
 	return cmd
 }

@@ -42,7 +42,7 @@ func newChat(s streams) *cobra.Command {
 		return o.run(cmd, s, args)
 	})
 	o.registerModel(cmd.Flags())
-	cmd.Flags().StringArrayVar(&o.Files, "file", nil, "tell the model of `FILE`; it is not read")
+	cmd.Flags().StringArrayVar(&o.Files, "file", nil, "tell the model the name of `FILE`, which it cannot read")
 	return cmd
 }
 
@@ -52,23 +52,23 @@ func (o *runOptions) registerModel(f *pflag.FlagSet) {
 	o.modelFlags.register(f)
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
 	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
-	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
+	f.StringVar(&o.Thread, "continue", "", "continue and store the conversation `NAME` (default NAME: last)")
 	f.Lookup("continue").NoOptDefVal = "last"
 }
 
 func (o *runOptions) register(f *pflag.FlagSet) {
 	o.registerModel(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
-	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "allow URLs below `PREFIX`")
 	f.BoolVar(&o.stdin, "stdin", false, "grant standard input as the file stdin")
 	f.IntVar(&o.Turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")
-	f.IntVar(&o.Calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
-	f.IntVar(&o.Threads, "tool-threads", 0, "carry out up to `N` calls at a time, 1 to 16 (default 4)")
+	f.IntVar(&o.Calls, "max-tool-calls", 0, "execute at most `N` calls of a turn, 1 to 64 (default 8)")
+	f.IntVar(&o.Threads, "tool-threads", 0, "execute up to `N` calls at a time, 1 to 16 (default 4)")
 	f.BoolVar(&o.NoTools, "disable-all-tools", false, "offer no tools")
 	f.StringSliceVar(&o.Tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
-	f.StringVar(&o.Force, "force-tool", "", "have the model call `TOOL` first")
-	f.BoolVar(&o.AutoSearch, "auto-search", false, "search the web first if the model finds that needed")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be sent, and how many tokens are fixed")
+	f.StringVar(&o.Force, "force-tool", "", "make the model call `TOOL` first")
+	f.BoolVar(&o.AutoSearch, "auto-search", false, "search the web first if the model finds it necessary")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show the request that would be sent, and its fixed tokens")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
 }
 
@@ -162,7 +162,8 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 }
 
 // open opens a session whose events go to w.
-func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session, error) {
+func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session,
+	error) {
 	help := tool.CLIHelp(helpOf(w.s.treeOf(cmd)))
 	o.Model, o.Record, o.Help = o.model, o.record, &help
 	o.Ask, o.Observe, o.Busy = askPage(conf, w.note), w.event, w.spinner.Start

@@ -30,19 +30,21 @@ type secretaryOptions struct {
 
 func newSecretary(s streams) *cobra.Command {
 	var o secretaryOptions
-	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
+	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.run(cmd.Context(), s)
+	})
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)
 	f.BoolVar(&o.json, "json", false, "print each exchange as a JSON object (docs/secretary.md)")
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
-	f.Var((*nonEmpty)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
-	f.Var((*nonEmpty)(&o.once), "once", "say `TEXT`, print the answer and leave")
+	f.Var((*nonEmpty)(&o.session), "session", "continue or begin the conversation `NAME`")
+	f.Var((*nonEmpty)(&o.once), "once", "send `TEXT`, print the answer and exit")
 	f.Var((*nonEmpty)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
 	f.BoolVar(&o.requery, "requery", false,
-		"ask the model again with what came of its commands (bash_executor.requery_on_result)")
+		"ask the model again with the results of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
-	f.Var((*nonEmpty)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
+	f.Var((*nonEmpty)(&o.search), "search", "search the stored conversations for `WORDS`, and exit")
 	return cmd
 }
 

@@ -318,8 +318,8 @@ func (t *secretaryTerminal) readLine(ctx context.Context, screen *term.Editor) (
 }
 
 // waitForLine waits for a line. After a long silence the secretary speaks unasked; zero means never.
-func (t *secretaryTerminal) waitForLine(ctx context.Context, lines <-chan inputLine, silence time.Duration, screen io.Writer) (
-	string, error) {
+func (t *secretaryTerminal) waitForLine(ctx context.Context, lines <-chan inputLine, silence time.Duration,
+	screen io.Writer) (string, error) {
 	var over <-chan time.Time
 	if silence > 0 {
 		timer := time.NewTicker(silence)
@@ -347,7 +347,8 @@ type inputLine struct {
 }
 
 // volunteerUntilLine lets the secretary speak until a line is typed.
-func (t *secretaryTerminal) volunteerUntilLine(ctx context.Context, lines <-chan inputLine, screen io.Writer) (got inputLine, ok bool) {
+func (t *secretaryTerminal) volunteerUntilLine(ctx context.Context, lines <-chan inputLine, screen io.Writer) (
+	got inputLine, ok bool) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan struct{})

@@ -49,7 +49,7 @@ func (o *tokenFlags) add(s streams) *cobra.Command {
 			return err
 		})
 	})
-	cmd.Flags().StringVar(&role, "role", role, "what its holder may do, `ROLE`: reader, operator or client")
+	cmd.Flags().StringVar(&role, "role", role, "role `ROLE`: reader, operator or client")
 	return cmd
 }
 
@@ -86,11 +86,7 @@ func (o *tokenFlags) list(s streams) *cobra.Command {
 
 // change records a change of the tokens, then makes it.
 func (o *tokenFlags) change(what string, do func(*auth.Store) error) error {
-	conf, err := o.load()
-	if err != nil {
-		return err
-	}
-	b, err := app.Open(conf)
+	conf, b, err := o.openApp()
 	if err != nil {
 		return err
 	}

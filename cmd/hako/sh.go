@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,10 +78,9 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		return err
 	}
 	req := &run.Request{Actor: "user", Stdin: s.keys, Stdout: s.out, Stderr: s.err}
-	var err error
 	if command {
 		req.Script, req.Name, req.Args = o.CommandWords(o.script, args)
-	} else if err = readScript(s, args, req); err != nil {
+	} else if err := s.screen.ReadScript("hako sh", args, req); err != nil {
 		return err
 	}
 	b, err := o.open()
@@ -95,24 +93,6 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	}
 	req.Args = append(b.Granted, req.Args...)
 	return runOnce(ctx, s, b, req)
-}
-
-// readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
-// has no standard input.
-func readScript(s streams, args []string, req *run.Request) error {
-	req.Args = args[min(1, len(args)):]
-	if len(args) == 0 || args[0] == "-" {
-		src, err := io.ReadAll(s.in)
-		req.Script, req.Stdin = string(src), nil
-		return err
-	}
-	src, err := os.ReadFile(args[0])
-	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: setup.ReasonOf(err),
-			Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
-	}
-	req.Script, req.File = string(src), args[0]
-	return nil
 }
 
 // runOnce runs one script and passes on its status.

@@ -42,9 +42,9 @@ func (o *todoOptions) register(cmd *cobra.Command) *cobra.Command {
 // registerFields adds the flags of commands that change a to-do.
 func (o *todoOptions) registerFields(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
-	f.StringVar(&o.note, "note", "", "more about it, `TEXT` of up to 10000 characters")
-	f.StringVar(&o.due, "due", "", "be done by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today, tomorrow or none")
-	f.StringVar(&o.priority, "priority", "", "how much it matters, `LEVEL`: low, normal or high (default normal)")
+	f.StringVar(&o.note, "note", "", "details, `TEXT` of up to 10000 characters")
+	f.StringVar(&o.due, "due", "", "due date `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today, tomorrow or none")
+	f.StringVar(&o.priority, "priority", "", "priority `LEVEL`: low, normal or high (default normal)")
 	return o.registerAudit(cmd)
 }
 
@@ -91,8 +91,10 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 
 func newTodoList(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) })
-	cmd.Flags().BoolVar(&o.all, "all", false, "also list what is done")
+	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error {
+		return o.list(s, strings.Join(args, " "))
+	})
+	cmd.Flags().BoolVar(&o.all, "all", false, "also list completed to-dos")
 	cmd.Flags().StringVar(&o.due, "due", "",
 		"only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
 	return o.register(cmd)
@@ -204,8 +206,8 @@ func newTodoUpdate(s streams) *cobra.Command {
 			return o.print(s.out, "update", t)
 		})
 	})
-	cmd.Flags().StringVar(&o.title, "title", "", "what is to be done, `TEXT` on one line")
-	cmd.Flags().StringVar(&o.status, "status", "", "what became of it, `STATUS`: open or done")
+	cmd.Flags().StringVar(&o.title, "title", "", "title, `TEXT` on one line")
+	cmd.Flags().StringVar(&o.status, "status", "", "status `STATUS`: open or done")
 	return o.registerFields(cmd)
 }
 

@@ -105,7 +105,7 @@ func newWebFetch(s streams) *cobra.Command {
 	})
 	f := cmd.Flags()
 	o.common.register(f)
-	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "allow URLs below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the text")
 	f.Int64Var(&o.size, "size", 4096, "print at most `N` bytes, 1 to 4096")
 	f.BoolVar(&o.all, "all", false, "print the whole text")
@@ -114,11 +114,7 @@ func newWebFetch(s streams) *cobra.Command {
 }
 
 func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
-	conf, err := o.load()
-	if err != nil {
-		return err
-	}
-	b, err := app.Open(conf)
+	conf, b, err := o.openApp()
 	if err != nil {
 		return err
 	}

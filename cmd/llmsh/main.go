@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -138,7 +137,7 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 	case command:
 		req.Script, req.Name, req.Args = o.CommandWords(o.script, args)
 	case !typed:
-		if err := readScript(s, args, req); err != nil {
+		if err := s.ReadScript("llmsh", args, req); err != nil {
 			return 0, err
 		}
 	}
@@ -172,22 +171,4 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 	defer setup.KillOverdue(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
 	res, err := b.Runner.Run(ctx, req)
 	return res.Exit, err
-}
-
-// readScript reads the script from a file, or from standard input if there is no
-// name or it is "-". A script that comes from standard input has none itself.
-func readScript(s term.Streams, args []string, req *run.Request) error {
-	req.Args = args[min(1, len(args)):]
-	if len(args) == 0 || args[0] == "-" {
-		src, err := io.ReadAll(s.In)
-		req.Script, req.Stdin = string(src), nil
-		return err
-	}
-	src, err := os.ReadFile(args[0])
-	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: errors.Unwrap(err),
-			Hint: "to run a command rather than a file: llmsh -c '" + strings.Join(args, " ") + "'"}
-	}
-	req.Script, req.File = string(src), args[0]
-	return nil
 }

@@ -33,7 +33,8 @@ var repositoryForm = lazyregexp.New(
 func grantedRepositories(s setting) ([]string, error) {
 	for _, word := range s.words {
 		if !repositoryForm.Get().MatchString(word) {
-			return nil, fmt.Errorf("%q is not a repository as github.com/owner/project, nor all of an owner as github.com/owner/*", word)
+			return nil, fmt.Errorf(
+				"%q is not a repository as github.com/owner/project, nor all of an owner as github.com/owner/*", word)
 		}
 	}
 	return s.words, nil

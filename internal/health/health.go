@@ -59,7 +59,7 @@ const (
 // server: the state of a daemon is of most interest while it shuts down. Stop lets
 // requests finish until its context ends; it may be called more than once.
 func (s *Server) Start(ctx context.Context) (addr string, stop func(context.Context) error, err error) {
-	l, err := netlisten.Address{Addr: s.Addr, Public: s.Public, Usual: "127.0.0.1:9464",
+	l, err := netlisten.Address{Addr: s.Addr, Public: s.Public, Example: "127.0.0.1:9464",
 		Why:  "others could read the health endpoint, which has no login",
 		Hint: "use 127.0.0.1, or make it public on purpose, behind a firewall"}.Open(ctx)
 	if err != nil {

@@ -5,9 +5,12 @@ package term
 import (
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
+	"hako/run"
+	"hako/run/fault"
 	"hako/shell/stream"
 )
 
@@ -30,6 +33,24 @@ func NewStreams(in io.Reader, out, err io.Writer) Streams {
 		s.Out, s.Err, s.lock = locked(out, err)
 	}
 	return s
+}
+
+// ReadScript reads the script that the first argument names into req, or standard input without arguments or with "-",
+// in which case the script itself has no standard input. The program is named in a hint.
+func (s Streams) ReadScript(program string, args []string, req *run.Request) error {
+	req.Args = args[min(1, len(args)):]
+	if len(args) == 0 || args[0] == "-" {
+		src, err := io.ReadAll(s.In)
+		req.Script, req.Stdin = string(src), nil
+		return err
+	}
+	src, err := os.ReadFile(args[0])
+	if err != nil {
+		return &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err),
+			Hint: "to run a command rather than a file: " + program + " -c '" + strings.Join(args, " ") + "'"}
+	}
+	req.Script, req.File, req.Stdin = string(src), args[0], s.Keys
+	return nil
 }
 
 // Is reports whether a stream is a terminal.

@@ -10,8 +10,9 @@ import (
 
 func (s *Server) listenAddress() netlisten.Address {
 	return netlisten.Address{Addr: s.Addr, Public: s.Public, TLS: s.secure(), Example: "127.0.0.1:8480",
-		Why:  "whoever shares the network could read tokens and answers on their way",
-		Hint: "use 127.0.0.1; or give a certificate with --tls-cert and --tls-key; or say --public, behind a proxy that has one"}
+		Why: "whoever shares the network could read tokens and answers on their way",
+		Hint: "use 127.0.0.1; or give a certificate with --tls-cert and --tls-key; or say --public, behind a proxy " +
+			"that has one"}
 }
 
 // isOwnHost reports whether a Host header can only mean this server. An IP address is never the name of somebody else's

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +84,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		setLogName(r, v.Name)
 		err = &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here for programs",
-			Hint: "what there is says /api/v1/openapi.yaml; pages are for browsers that log in at /login"}
+			Hint: "/api/v1/openapi.yaml lists all routes; pages are for browsers that log in at /login"}
 	}
 	s.fail(w, r, err)
 }
@@ -118,36 +119,30 @@ func (l *loginInterceptor) Flush() { http.NewResponseController(l.ResponseWriter
 // jsonNotFound also answers in JSON if there is no route.
 func (s *Server) jsonNotFound(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, pattern := mux.Handler(r)
-		if pattern != "" {
+		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		// The mux knows the allowed methods.
-		found := &notFoundBuffer{header: http.Header{}}
-		h.ServeHTTP(found, r)
-		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here",
-			Hint: "what there is says /api/v1/openapi.yaml"}
-		if found.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", found.header.Get("Allow"))
-			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here",
-				"it takes "+found.header.Get("Allow")
-			s.fail(w, r, refuse(found.status, e))
+		if allow := strings.Join(methodsOf(mux, r), ", "); allow != "" {
+			w.Header().Set("Allow", allow)
+			s.fail(w, r, refuse(http.StatusMethodNotAllowed, &fault.Error{Kind: fault.Invalid, Op: "answer",
+				Subject: r.Method, Why: "the method is not allowed", Hint: "allowed are " + allow}))
 			return
 		}
-		s.fail(w, r, e)
+		s.fail(w, r, &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here",
+			Hint: "/api/v1/openapi.yaml lists all routes"})
 	})
 }
 
-// notFoundBuffer keeps the status and headers of a response, and drops the body.
-type notFoundBuffer struct {
-	header http.Header
-	status int
+// methodsOf returns the methods that have a route for the path of a request.
+func methodsOf(mux *http.ServeMux, r *http.Request) []string {
+	return slices.DeleteFunc([]string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"}, func(method string) bool {
+		other := *r
+		other.Method = method
+		_, pattern := mux.Handler(&other)
+		return pattern == ""
+	})
 }
-
-func (f *notFoundBuffer) Header() http.Header         { return f.header }
-func (f *notFoundBuffer) WriteHeader(status int)      { f.status = status }
-func (f *notFoundBuffer) Write(b []byte) (int, error) { return len(b), nil }
 
 // serve authenticates and authorizes a request, checks its CSRF token, and only then calls the handler of the route.
 func (s *Server) serve(r route) http.Handler {

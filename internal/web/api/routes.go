@@ -73,7 +73,8 @@ func list[S, Item, Out any](path string, from source[S], all func(S, context.Con
 }
 
 // watchRoute is a route that streams events.
-func watchRoute[Item, S any](path string, from source[S], open func(S, *call) (producer, error), query ...string) route {
+func watchRoute[Item, S any](path string, from source[S], open func(S, *call) (producer, error),
+	query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Item](),
 		status: http.StatusOK, needsSource: true, streams: true, handle: func(s *Server, c *call) error {
 			at, err := from(s)
@@ -194,7 +195,8 @@ func (s *Server) routes() []route {
 
 		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator,
 			in:  reflect.TypeFor[ChatMessage](),
-			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, needsSource: true, streams: true, handle: (*Server).chat},
+			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, needsSource: true, streams: true,
+			handle: (*Server).chat},
 		list("/secretary/sessions", (*Server).secretary, Secretary.Sessions,
 			func(all []sessions.Session) Conversations { return Conversations{all} }),
 		get("/secretary/sessions/{id}/messages", (*Server).secretary, messages, "newest"),

@@ -88,7 +88,8 @@ func (l *limits) setDefaults() {
 	l.keepAlive = cmp.Or(l.keepAlive, 15*time.Second)
 	l.buffer = cmp.Or(l.buffer, 256)
 	l.recheck = cmp.Or(l.recheck, time.Second)
-	l.sessionStreams, l.tokenStreams, l.allStreams = cmp.Or(l.sessionStreams, 16), cmp.Or(l.tokenStreams, 64), cmp.Or(l.allStreams, 512)
+	l.sessionStreams, l.tokenStreams = cmp.Or(l.sessionStreams, 16), cmp.Or(l.tokenStreams, 64)
+	l.allStreams = cmp.Or(l.allStreams, 512)
 	l.idle = cmp.Or(l.idle, 2*time.Minute) // longer than clients keep one: a request is lost if both close it at once
 	l.reportRefused, l.refusedAddresses = cmp.Or(l.reportRefused, time.Minute), cmp.Or(l.refusedAddresses, 20)
 }

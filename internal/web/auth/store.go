@@ -188,8 +188,8 @@ func (s *Store) refresh() error {
 		s.stored, s.storedInfo = nil, nil
 		return nil
 	}
-	if err == nil && s.storedInfo != nil && os.SameFile(info, s.storedInfo) && info.ModTime().Equal(s.storedInfo.ModTime()) &&
-		info.Size() == s.storedInfo.Size() && info.Mode() == s.storedInfo.Mode() {
+	if was := s.storedInfo; err == nil && was != nil && os.SameFile(info, was) && info.Size() == was.Size() &&
+		info.ModTime().Equal(was.ModTime()) && info.Mode() == was.Mode() {
 		return nil
 	}
 	s.stored, s.storedInfo = nil, nil

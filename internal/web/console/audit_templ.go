@@ -507,8 +507,8 @@ func chainState(p *page, v auditView) templ.Component {
 	})
 }
 
-// chainLoad is where the script finds the state of the chain once the page is
-// there: to check it reads the whole record.
+// chainLoad is the URL from which the script loads the state of the chain after the page: verifying it reads the whole
+// record.
 func chainLoad(v auditView) string {
 	if v.Asked {
 		return ""
@@ -926,7 +926,7 @@ func eventTable(p *page, events []records.Entry) templ.Component {
 	})
 }
 
-// statistics stand open as long as nothing is searched for.
+// statistics are open unless the page shows a search.
 func statistics(p *page, s records.Stats, shown bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1001,7 +1001,7 @@ func statistics(p *page, s records.Stats, shown bool) templ.Component {
 	})
 }
 
-// ranking is a list of names with bars: a table that draws itself.
+// ranking is a table of names with bars.
 func ranking(p *page, id, title string, all []records.Counted) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -535,7 +535,7 @@ func budgetPage(p *page, v budgetView) templ.Component {
 	})
 }
 
-// measure is a bar for a part of a whole.
+// measure is a bar for a share.
 func measure(part, all int64, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -591,7 +591,7 @@ func measure(part, all int64, label string) templ.Component {
 	})
 }
 
-// chartPanel is a chart, and the same as a table.
+// chartPanel is a chart, also as a table.
 func chartPanel(p *page, c chart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

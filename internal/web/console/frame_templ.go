@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// frame is what all pages have around them.
+// frame is the layout of all pages.
 func frame(p *page, content templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,7 +274,7 @@ func frame(p *page, content templ.Component) templ.Component {
 	})
 }
 
-// document is the page as a browser sees it; its content is inside.
+// document is the HTML document around the content.
 func document(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -446,7 +446,7 @@ func document(p *page) templ.Component {
 	})
 }
 
-// tools are the switches that every page has.
+// tools are the language and theme switches, help and logout.
 func tools(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -759,7 +759,7 @@ func tools(p *page) templ.Component {
 	})
 }
 
-// help lists the keys.
+// help lists the keyboard shortcuts.
 func help(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -979,7 +979,7 @@ func logo() templ.Component {
 	})
 }
 
-// heading begins the content of a page.
+// heading is the heading of a page.
 func heading(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1035,7 +1035,7 @@ func heading(p *page) templ.Component {
 	})
 }
 
-// missing says that a source is not there, and how to get it.
+// missing says that a source is not available, and how to get it.
 func missing(p *page, what string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1099,7 +1099,7 @@ func missing(p *page, what string) templ.Component {
 	})
 }
 
-// problem shows what went wrong, and what to do about it.
+// problem shows an error and its hint.
 func problem(p *page, err error) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1165,7 +1165,7 @@ func problem(p *page, err error) templ.Component {
 	})
 }
 
-// empty says that there is nothing, which is fine.
+// empty is the text of an empty list.
 func empty(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1208,7 +1208,7 @@ func empty(text string) templ.Component {
 	})
 }
 
-// stamp is a moment; the script writes it in the reader's own time.
+// stamp is a time, which the script converts to the local zone.
 func stamp(p *page, at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1570,7 +1570,7 @@ func lostPage(p *page) templ.Component {
 	})
 }
 
-// proof shows the API that a page of ours sends a form, and where to go on.
+// proof has the CSRF token and the redirect target of a form.
 func proof(p *page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -595,7 +595,7 @@ func box(p *page, b sandboxes.Sandbox, lines []line) templ.Component {
 	})
 }
 
-// gauge is a value and its past as a small line.
+// gauge is a value with a small graph of its history.
 func gauge(l line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

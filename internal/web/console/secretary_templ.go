@@ -622,7 +622,7 @@ func conversation(p *page, v secretaryView) templ.Component {
 	})
 }
 
-// outcome is what came of a command. The script asks for it, too.
+// outcome is the outcome of a command. The script loads it too.
 func outcome(p *page, o sessions.Outcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -864,7 +864,7 @@ func stepNow(t tasks.Status, phase string) string {
 	return "false"
 }
 
-// sure is what is asked before an order that cannot be taken back.
+// sure is the confirmation of an order that cannot be undone.
 func sure(p *page, order string) string {
 	if order == "stop" {
 		return p.T("tasks.sure")
