@@ -243,7 +243,7 @@ func (c *command) nestedInAwk(args []word) *finding {
 
 func (c *command) judgeAwkText(text string) *finding {
 	if m := awkHidden.Get().FindString(text); m != "" {
-		return refusal("awk: "+strings.TrimRight(m, "( "), "it calls what nobody has judged", "write the function's name out")
+		return refusal("awk: "+strings.TrimRight(m, "( "), "it calls what was not judged", "write the function's name out")
 	}
 	for _, m := range awkCall.Get().FindAllStringSubmatch(text, -1) {
 		if f := c.judgeAwkCommand("system", m[2], m[1] != ""); f != nil {

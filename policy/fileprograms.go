@@ -164,7 +164,7 @@ func (c *command) refusePieces(prefix word) *finding {
 	for _, name := range strings.Fields(".git head" + protectedFiles) {
 		if base != "" && strings.HasPrefix(name, base) {
 			return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+
-				" makes names that git and others take orders from", "use another prefix, such as part-")
+				" makes names that control git and other programs", "use another prefix, such as part-")
 		}
 	}
 	return nil

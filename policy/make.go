@@ -244,7 +244,7 @@ func (c *command) judgeCmakeCommand(args []word) *finding {
 		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
 			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict &&
 				judgeVariable(name, true) != nil {
-				return c.refuseOption("-E env", "programs take orders from the environment", "leave the environment as it is")
+				return c.refuseOption("-E env", "the environment controls programs", "leave the environment as it is")
 			}
 			rest = rest[1:]
 		}

@@ -37,7 +37,7 @@ func refuseProtectedPath(text string) *finding {
 	parts := pathParts(text)
 	for i, part := range parts {
 		if hasWord(protectedDirs, part) || i == len(parts)-1 && hasWord(protectedFiles, withoutPackSuffix(part)) {
-			return refusal("path", "programs outside of the sandbox believe or run what is in "+part+" later",
+			return refusal("path", "programs outside of the sandbox trust or run what is in "+part+" later",
 				"write to another name, and let a person put it there")
 		}
 	}

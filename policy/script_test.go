@@ -235,7 +235,7 @@ func TestHints(t *testing.T) {
 		{"sort --uniq f", "abbreviated options are refused", "sort: --uniq", "write --unique in full"},
 		{"./ls", "programs are run by name, not by path", "path as name",
 			"use the name of an installed program, without a slash"},
-		{"GIT_PAGER=x git log", "programs take orders from GIT_PAGER; only harmless variables may be exported",
+		{"GIT_PAGER=x git log", "GIT_PAGER controls programs; only harmless variables may be exported",
 			"environment GIT_PAGER", "leave GIT_PAGER as it is, or pass the value as an argument"},
 		{"$x", "the command's name is only known at run time", "command name", "write the name out"},
 		{"sudo ls", "raises privileges", "", "do it without more rights, or ask a person"},

@@ -278,7 +278,7 @@ func (c *command) nestedInSed(args []word) *finding {
 // judgeSedCommand judges the command of e; without one, sed runs its input.
 func (c *command) judgeSedCommand(text string) *finding {
 	if strings.TrimSpace(text) == "" {
-		return refusal("sed: e", "it runs what sed has read, which nobody has judged", "use sed to change text only")
+		return refusal("sed: e", "it runs what sed has read, which was not judged", "use sed to change text only")
 	}
 	f := c.nestedScript(literal(text))
 	if f != nil {

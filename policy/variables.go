@@ -10,11 +10,11 @@ func judgeVariable(name string, exported bool) *finding {
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
 	if exported {
-		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported",
+		return refusal("environment "+name, name+" controls programs; only harmless variables may be exported",
 			hint)
 	}
 	if hasWord(wordList("special-variables"), name) || hasPrefixIn(name, "special-prefixes") {
-		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
+		return refusal("environment "+name, name+" controls programs and the shell", hint)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (c *command) judgeControlVariable(name string, v value) *finding {
 	case hasWord(wordList("forbidden-variables"), name), strings.HasPrefix(name, "BASH_FUNC_"),
 		name == "PS4" && (v.late || runsWhenEvaluated(v.text)), // set -x runs what is in it
 		name == "ENV" && strings.ContainsAny(v.text, "/$`"):    // ENV=test is no file
-		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged",
+		return refusal("environment "+name, name+" controls the shell, which would run what was not judged",
 			"leave "+name+" as it is")
 	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
 		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
