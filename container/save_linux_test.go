@@ -37,8 +37,8 @@ func newSmithy(t *testing.T) *smithy {
 func newSmithyWith(t *testing.T, files map[string]string, change func(*Options)) *smithy {
 	t.Helper()
 	openEngine(t, pythonImage) // before all the rest is made for nothing
-	s := &smithy{t: t, forge: forge.For(t, forge.GitHub), cache: filepath.Join(t.TempDir(), "cache")}
-	s.forge.GitRoot(t.TempDir())
+	s := &smithy{t: t, forge: forge.ForTest(t, forge.GitHub), cache: filepath.Join(t.TempDir(), "cache")}
+	s.forge.SetGitRoot(t.TempDir())
 	s.forge.Repo(smithyRepo)
 	s.forge.Private(smithyRepo)
 	s.forge.Member(smithyRepo, "bot", "write")
