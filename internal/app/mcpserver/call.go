@@ -94,8 +94,9 @@ func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 // begin registers a call.
 func (d *Server) begin(v *toolCall, b *managedSandbox, alone bool) *call {
 	c := &call{
-		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, fingerprint: func() string { return fingerprint(v) }, askMode: v.askMode,
-		maxAnswer: v.maxAnswer, box: b, alone: alone, began: time.Now(),
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller,
+		fingerprint: func() string { return fingerprint(v) }, askMode: v.askMode, maxAnswer: v.maxAnswer,
+		box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(b.ctx)

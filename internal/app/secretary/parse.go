@@ -294,8 +294,9 @@ func (p *parser) todos(v lenientjson.Value) (all []TodoAction) {
 			continue
 		}
 		a := TodoAction{
-			Action: strings.ToLower(p.text("action", firstMember(e, "action", "type", "op"))),
-			Title:  p.text("title", firstMember(e, "title", "text", "task")), Note: p.text("note", firstMember(e, "note", "description")),
+			Action:   strings.ToLower(p.text("action", firstMember(e, "action", "type", "op"))),
+			Title:    p.text("title", firstMember(e, "title", "text", "task")),
+			Note:     p.text("note", firstMember(e, "note", "description")),
 			Due:      p.text("due", firstMember(e, "due", "due_date", "dueDate", "deadline")),
 			Priority: strings.ToLower(p.text("priority", firstMember(e, "priority"))),
 		}

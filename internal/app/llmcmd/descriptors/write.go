@@ -99,8 +99,8 @@ func (d *Table) send(ctx context.Context, des *descriptor, data string) error {
 	case over:
 		return notWrittenError(des.fd, why, waitHint(why, "write"))
 	case err != nil:
-		return notWrittenError(des.fd, fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), closeWait),
-			"wait, or close the descriptor")
+		why := fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), closeWait)
+		return notWrittenError(des.fd, why, "wait, or close the descriptor")
 	}
 	return nil
 }
