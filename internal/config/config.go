@@ -94,7 +94,7 @@ func load(src Source, specs []*spec) (*Config, error) {
 	return c, c.validate()
 }
 
-// consistent validates settings that depend on each other, after everything was read.
+// validate validates settings that depend on each other, after everything was read.
 func (c *Config) validate() error {
 	if err := c.checkLocalSecrets(); err != nil {
 		return err

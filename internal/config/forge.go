@@ -53,7 +53,7 @@ func hasAccount(name string) func(*Config) []string {
 	}
 }
 
-// distinct refuses a label that means two things: a task that is done would be begun again, for ever.
+// checkLabels refuses a label that means two things: a task that is done would be begun again, for ever.
 func (c *Config) checkLabels() error {
 	for _, forge := range []ForgeKeys{GitHub, GitLab} {
 		meaning := make(map[string]string)

@@ -103,8 +103,8 @@ func plus(sum *records.ModelUsage, u records.ModelUsage) {
 	sum.Cost += u.Cost
 }
 
-// mostSeries is how many models have their own colour.
-const mostSeries = 4
+// maxSeries is how many models have their own colour.
+const maxSeries = 4
 
 // usage fills a chart with one value: the models with the most tokens, and the others together.
 func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage,
@@ -112,10 +112,10 @@ func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage,
 	c.Label = p.T("col.day")
 	row := map[string]int{}
 	for i, m := range models {
-		row[m.Model] = min(i, mostSeries)
-		if i < mostSeries {
+		row[m.Model] = min(i, maxSeries)
+		if i < maxSeries {
 			c.Series = append(c.Series, series{visible(m.Model), make([]float64, len(days))})
-		} else if i == mostSeries {
+		} else if i == maxSeries {
 			c.Series = append(c.Series, series{p.T("budget.others"), make([]float64, len(days))})
 		}
 	}

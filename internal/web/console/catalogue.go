@@ -70,16 +70,16 @@ func (p *page) Named(group, value string) string {
 	return visible(value)
 }
 
-// spoken returns the language of the cookie, or else of the Accept-Language header.
-func spoken(r *http.Request) string {
+// languageOf returns the language of the cookie, or else of the Accept-Language header.
+func languageOf(r *http.Request) string {
 	if c, err := r.Cookie(langCookie); err == nil && slices.Contains(languages, c.Value) {
 		return c.Value
 	}
-	return wanted(r.Header.Get("Accept-Language"))
+	return preferredLanguage(r.Header.Get("Accept-Language"))
 }
 
-// wanted returns the supported language with the highest weight in an Accept-Language header.
-func wanted(header string) string {
+// preferredLanguage returns the supported language with the highest weight in an Accept-Language header.
+func preferredLanguage(header string) string {
 	best, weight := languages[0], 0.0
 	for one := range strings.SplitSeq(header, ",") {
 		tag, q, _ := strings.Cut(strings.TrimSpace(one), ";")

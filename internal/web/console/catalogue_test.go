@@ -105,7 +105,7 @@ func TestSpoken(t *testing.T) {
 		if c.cookie != "" {
 			r.Header.Set("Cookie", langCookie+"="+c.cookie)
 		}
-		if got := spoken(r); got != c.want {
+		if got := languageOf(r); got != c.want {
 			t.Errorf("%q with cookie %q: %s, want %s", c.accept, c.cookie, got, c.want)
 		}
 	}

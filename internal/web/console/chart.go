@@ -69,9 +69,9 @@ func (c chart) Top() float64 {
 // Write formats a value.
 func (c chart) Write(v float64) string {
 	if c.Money {
-		return dollars(v)
+		return formatCost(v)
 	}
-	return short(v)
+	return formatShort(v)
 }
 
 // Marks are the labels of the top and the middle, in the same unit and with the same decimals.
@@ -185,7 +185,7 @@ type line struct {
 func (l line) Path() string {
 	var b strings.Builder
 	for i, v := range l.Points {
-		x := trailLength - len(l.Points) + i
+		x := historyLength - len(l.Points) + i
 		b.WriteString(number(float64(x)) + "," + number(l.height(v)) + " ")
 	}
 	return strings.TrimSpace(b.String())
@@ -196,8 +196,8 @@ func (l line) Area() string {
 	if len(l.Points) == 0 {
 		return ""
 	}
-	first := number(float64(trailLength - len(l.Points)))
-	return first + ",100 " + l.Path() + " " + number(trailLength-1) + ",100"
+	first := number(float64(historyLength - len(l.Points)))
+	return first + ",100 " + l.Path() + " " + number(historyLength-1) + ",100"
 }
 
 func (l line) height(v float64) float64 {

@@ -59,11 +59,11 @@ func (c *console) routes() http.Handler {
 	mux.HandleFunc("GET /login", c.login)
 	mux.HandleFunc("GET /prefer", c.prefer)
 	mux.HandleFunc("GET /assets/{name}", c.assets.serve)
-	mux.HandleFunc("POST "+saidRoute, c.layOut)
+	mux.HandleFunc("POST "+renderRoute, c.serveRendered)
 	for _, one := range c.pages() {
 		mux.HandleFunc("GET /"+one.name, c.page(one))
 	}
-	mux.HandleFunc("GET /", c.page(navItem{name: "lost", draw: c.lost}))
+	mux.HandleFunc("GET /", c.page(navItem{name: "lost", draw: c.notFound}))
 	return mux
 }
 
@@ -122,7 +122,7 @@ func (c *console) waiting(ctx context.Context) int {
 
 // login serves the login page.
 func (c *console) login(w http.ResponseWriter, r *http.Request) {
-	next := local(r.URL.Query().Get("next"))
+	next := localURL(r.URL.Query().Get("next"))
 	if _, _, ok := c.session(r); ok {
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return
@@ -130,7 +130,9 @@ func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, loginPage(c.newPage(r, "login"), next, r.URL.Query().Get("failed")))
 }
 
-func (c *console) lost(_ context.Context, p *page, _ url.Values) templ.Component { return lostPage(p) }
+func (c *console) notFound(_ context.Context, p *page, _ url.Values) templ.Component {
+	return notFoundPage(p)
+}
 
 func (c *console) now() time.Time {
 	if c.Now == nil {

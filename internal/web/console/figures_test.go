@@ -13,14 +13,14 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{whole(0), "0"}, {whole(999), "999"}, {whole(1000), "1,000"}, {whole(-1234567), "-1,234,567"},
-		{whole(math.MinInt64), "-9,223,372,036,854,775,808"},
-		{short(0), "0"}, {short(999), "999"}, {short(1500), "1.50k"}, {short(2_000_000), "2M"}, {short(3.2e9), "3.20G"},
-		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1536), "1.50 KB"}, {size(5 << 40), "5 TB"},
-		{size(math.MaxInt64), "8388608 TB"},
-		{dollars(0), "$0.00"}, {dollars(0.00312), "$0.0031"}, {dollars(12.345), "$12.35"},
-		{lasted(0), "0 µs"}, {lasted(999), "999 µs"}, {lasted(1500), "1.50 ms"}, {lasted(12_300_000), "12.3 s"},
-		{lasted(90_000_000), "1m30s"},
+		{formatInt(0), "0"}, {formatInt(999), "999"}, {formatInt(1000), "1,000"}, {formatInt(-1234567), "-1,234,567"},
+		{formatInt(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{formatShort(0), "0"}, {formatShort(999), "999"}, {formatShort(1500), "1.50k"}, {formatShort(2_000_000), "2M"}, {formatShort(3.2e9), "3.20G"},
+		{formatSize(0), "0 B"}, {formatSize(1023), "1023 B"}, {formatSize(1536), "1.50 KB"}, {formatSize(5 << 40), "5 TB"},
+		{formatSize(math.MaxInt64), "8388608 TB"},
+		{formatCost(0), "$0.00"}, {formatCost(0.00312), "$0.0031"}, {formatCost(12.345), "$12.35"},
+		{formatDuration(0), "0 µs"}, {formatDuration(999), "999 µs"}, {formatDuration(1500), "1.50 ms"}, {formatDuration(12_300_000), "12.3 s"},
+		{formatDuration(90_000_000), "1m30s"},
 		{share(1, 4), "25.00"}, {share(9, 4), "100.00"}, {share(-1, 4), "0.00"}, {share(1, 0), "0"},
 	} {
 		if c.got != c.want {
@@ -118,12 +118,12 @@ func TestTrails(t *testing.T) {
 	at := time.Unix(0, 0)
 	tr := usageHistory{now: func() time.Time { return at }}
 	for i := range 100 {
-		at = at.Add(trailStep)
-		tr.add([]sandboxes.Sandbox{usageOf(float64(i), int64(i))})
-		tr.add([]sandboxes.Sandbox{usageOf(1e9, 1e9)}) // too soon after the last
+		at = at.Add(historyStep)
+		tr.record([]sandboxes.Sandbox{usageOf(float64(i), int64(i))})
+		tr.record([]sandboxes.Sandbox{usageOf(1e9, 1e9)}) // too soon after the last
 	}
 	trail := tr.boxes["b"]
-	if len(trail) != trailLength || trail[trailLength-1].usage.CPUSeconds != 99 {
+	if len(trail) != historyLength || trail[historyLength-1].usage.CPUSeconds != 99 {
 		t.Fatalf("%d samples, the last %+v", len(trail), trail[len(trail)-1])
 	}
 	p := &page{words: catalogues()["en"]}
@@ -131,10 +131,10 @@ func TestTrails(t *testing.T) {
 	if len(lines) != 3 || lines[0].Value != "50 %" || lines[1].Value != "99 B / 200 B" {
 		t.Errorf("lines: %+v", lines)
 	}
-	if n := len(strings.Fields(lines[1].Path())); n != trailLength {
+	if n := len(strings.Fields(lines[1].Path())); n != historyLength {
 		t.Errorf("%d points", n)
 	}
-	tr.add([]sandboxes.Sandbox{{ID: "other"}})
+	tr.record([]sandboxes.Sandbox{{ID: "other"}})
 	if len(tr.boxes) != 0 {
 		t.Errorf("kept %v", tr.boxes)
 	}

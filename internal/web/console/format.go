@@ -38,8 +38,8 @@ func deceptive(r rune) bool {
 		r == '\u115f' || r == '\u3164'
 }
 
-// whole formats a number with thousands separators.
-func whole(n int64) string {
+// formatInt formats a number with thousands separators.
+func formatInt(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	digits, sign := strings.TrimPrefix(s, "-"), ""
 	if len(digits) < len(s) {
@@ -51,8 +51,8 @@ func whole(n int64) string {
 	return sign + digits
 }
 
-// short formats a number in about four characters.
-func short(v float64) string {
+// formatShort formats a number in about four characters.
+func formatShort(v float64) string {
 	value, unit := scaled(v)
 	return trim(value) + unit
 }
@@ -81,8 +81,8 @@ func trim(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// size formats a number of bytes.
-func size(n int64) string {
+// formatSize formats a number of bytes.
+func formatSize(n int64) string {
 	v, i := float64(n), 0
 	units := []string{"B", "KB", "MB", "GB", "TB"}
 	for ; v >= 1024 && i < len(units)-1; i++ {
@@ -91,16 +91,16 @@ func size(n int64) string {
 	return trim(v) + " " + units[i]
 }
 
-// dollars formats a cost, a small one with more digits.
-func dollars(v float64) string {
+// formatCost formats a cost, a small one with more digits.
+func formatCost(v float64) string {
 	if v != 0 && math.Abs(v) < 1 {
 		return "$" + strconv.FormatFloat(v, 'f', 4, 64)
 	}
 	return "$" + strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// lasted formats a duration.
-func lasted(micros int64) string {
+// formatDuration formats a duration.
+func formatDuration(micros int64) string {
 	d := time.Duration(micros) * time.Microsecond
 	switch {
 	case d < time.Millisecond:
@@ -122,10 +122,10 @@ func (p *page) At(t time.Time) string {
 	return t.Format("01-02 15:04")
 }
 
-func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatISO(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// trouble describes an error.
-func (p *page) trouble(err error) string {
+// errorText describes an error.
+func (p *page) errorText(err error) string {
 	var ours *fault.Error
 	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &ours) {
 		return p.T("slow")

@@ -14,13 +14,13 @@ type span struct {
 	Marked bool // part of the command that the reader is asked about
 }
 
-// most limits the commands that are highlighted; longer ones are shown plain.
-const most = 32 << 10
+// maxHighlighted limits the commands that are highlighted; longer ones are shown plain.
+const maxHighlighted = 32 << 10
 
 // marked highlights a command as far as it parses, and marks those of its commands that are spelled like part; an empty
 // part marks nothing. The text is shown completely in any case.
 func marked(command, part string) []span {
-	if len(command) > most || !utf8.ValidString(command) {
+	if len(command) > maxHighlighted || !utf8.ValidString(command) {
 		return []span{{Text: visible(strings.ToValidUTF8(command, "\uFFFD"))}}
 	}
 	b := highlighter{src: command, part: part, class: make([]string, len(command)), marked: make([]bool, len(command))}

@@ -38,7 +38,7 @@ func TestPainted(t *testing.T) {
 
 // TestPaintedWhole: whatever the colours, all of a command is shown.
 func TestPaintedWhole(t *testing.T) {
-	for _, s := range []string{"", "'", "$(", "echo \"", "a\x00b", "\xff\xfe", strings.Repeat("x ", most), "cat <<E\nx\n",
+	for _, s := range []string{"", "'", "$(", "echo \"", "a\x00b", "\xff\xfe", strings.Repeat("x ", maxHighlighted), "cat <<E\nx\n",
 		"((", "case x in", "\u202e\u202d"} {
 		checkPainted(t, s)
 	}

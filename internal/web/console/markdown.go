@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	longestSaid = 256 << 10 // maximum bytes of a rendered answer; a longer one is shown as plain text
-	deepestList = 6         // maximum nesting of lists; deeper ones are shown as plain text
+	maxRendered  = 256 << 10 // maximum bytes of a rendered answer; a longer one is shown as plain text
+	maxListDepth = 6         // maximum nesting of lists; deeper ones are shown as plain text
 )
 
 // renderMarkdown renders the answer of a model: paragraphs, lists, code blocks, code, bold and links. A link becomes
@@ -62,7 +62,7 @@ func (s *markdownWriter) element(tag string, inside func()) {
 }
 
 func (s *markdownWriter) layOut(text string) {
-	if len(text) > longestSaid {
+	if len(text) > maxRendered {
 		s.element("p", func() { s.text(text) })
 		return
 	}
@@ -79,7 +79,7 @@ func (s *markdownWriter) blocks(lines []string, depth int) {
 			lines = lines[1:]
 		case fenceOf(line) != "":
 			lines = s.fenced(lines)
-		case isItem && depth < deepestList:
+		case isItem && depth < maxListDepth:
 			lines = s.list(lines, m, depth)
 		case headingOf(line) != "":
 			s.element(`p class="head"`, func() { s.element("strong", func() { s.inline(headingOf(line)) }) })
@@ -102,7 +102,7 @@ func (s *markdownWriter) paragraph(lines []string, depth int) (rest []string) {
 
 func endsParagraph(line string, depth int) bool {
 	_, item := markOf(line)
-	return strings.TrimSpace(line) == "" || fenceOf(line) != "" || headingOf(line) != "" || item && depth < deepestList
+	return strings.TrimSpace(line) == "" || fenceOf(line) != "" || headingOf(line) != "" || item && depth < maxListDepth
 }
 
 // fenceOf returns the fence of a code block that begins with the line, or empty.
@@ -281,8 +281,8 @@ func (s *markdownWriter) link(text string) int {
 	return middle + end + 1
 }
 
-// layOut renders an answer or the outcome of a command for the script, so that there is only one renderer.
-func (c *console) layOut(w http.ResponseWriter, r *http.Request) {
+// serveRendered renders an answer or the outcome of a command for the script, so that there is only one renderer.
+func (c *console) serveRendered(w http.ResponseWriter, r *http.Request) {
 	_, csrf, ok := c.session(r)
 	if !ok || subtle.ConstantTimeCompare([]byte(r.Header.Get("X-CSRF-Token")), []byte(csrf)) != 1 {
 		http.Error(w, "{}", http.StatusUnauthorized)

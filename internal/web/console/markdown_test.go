@@ -108,7 +108,7 @@ func FuzzSaid(f *testing.F) {
 func TestSaidQuick(t *testing.T) {
 	for _, part := range []string{"[", "](", "[a](", "`", "**", "**`", "- ", "  ", "- a\n  ", "  - \n", "```\n", "1. a\n",
 		"* * ", "`` ` "} {
-		text := strings.Repeat(part, longestSaid/len(part))
+		text := strings.Repeat(part, maxRendered/len(part))
 		began := time.Now()
 		laid(t, text)
 		if took := time.Since(began); took > testload.Bound(2*time.Second) {
@@ -120,7 +120,7 @@ func TestSaidQuick(t *testing.T) {
 		deep += strings.Repeat("  ", n%100) + "- a\n"
 	}
 	harmless(t, "a deep list", laid(t, deep))
-	if long := laid(t, strings.Repeat("**a** ", longestSaid)); strings.Contains(long, "<strong>") {
+	if long := laid(t, strings.Repeat("**a** ", maxRendered)); strings.Contains(long, "<strong>") {
 		t.Error("a very long text is laid out")
 	}
 }
@@ -143,7 +143,7 @@ func TestConversation(t *testing.T) {
 func TestLayOut(t *testing.T) {
 	d := openDoor(t, newWorld(false))
 	post := func(cookie, proof, body string) int {
-		r, _ := http.NewRequest("POST", d.URL+saidRoute, strings.NewReader(body))
+		r, _ := http.NewRequest("POST", d.URL+renderRoute, strings.NewReader(body))
 		r.AddCookie(&http.Cookie{Name: "hako_session", Value: cookie})
 		r.Header.Set("X-CSRF-Token", proof)
 		resp, err := d.Client().Do(r)

@@ -37,22 +37,22 @@ func requests(events []records.Entry) []*request {
 		if key == "" {
 			key = "#" + strconv.FormatInt(e.Seq, 10)
 		}
-		if r := known[key]; r == nil || !r.going() && begins(e) { // an id may be reused
+		if r := known[key]; r == nil || !r.active() && begins(e) { // an id may be reused
 			known[key] = &request{ID: e.ID, Actor: e.Actor, Seq: e.Seq, Time: e.Time, State: "moment"}
 			all = append(all, known[key])
 		}
-		known[key].hear(e)
+		known[key].apply(e)
 	}
 	slices.Reverse(all)
 	return all
 }
 
-// hear applies an event.
-func (r *request) hear(e records.Entry) {
+// apply applies an event.
+func (r *request) apply(e records.Entry) {
 	if r.Text == "" || e.What == "asked" {
 		r.Text = e.Text
 	}
-	if v := meaning(e); strength[v] > strength[r.Verdict] {
+	if v := verdictOf(e); strength[v] > strength[r.Verdict] {
 		r.Verdict = v
 	}
 	switch {
@@ -63,14 +63,14 @@ func (r *request) hear(e records.Entry) {
 	case e.ID == "":
 	case e.What == "judged":
 		r.State = "waiting"
-	case begins(e) || r.going():
+	case begins(e) || r.active():
 		r.State = "running"
 	}
 	r.What = e.What
 }
 
-// going reports whether the request has not ended.
-func (r *request) going() bool { return r.State == "running" || r.State == "waiting" }
+// active reports whether the request has not ended.
+func (r *request) active() bool { return r.State == "running" || r.State == "waiting" }
 
 // begins reports whether another event will end what this one begins.
 func begins(e records.Entry) bool {
@@ -82,8 +82,8 @@ func ends(e records.Entry) bool {
 	return e.What == "ended" || e.What == "model" || e.What == "answered" || e.Error != ""
 }
 
-// meaning returns the verdict of an event.
-func meaning(e records.Entry) string {
+// verdictOf returns the verdict of an event.
+func verdictOf(e records.Entry) string {
 	switch e.What {
 	case "approved", "refused":
 		return e.What
@@ -133,17 +133,17 @@ func (c *console) drawNow(ctx context.Context, p *page, _ url.Values) templ.Comp
 	return nowPage(p, v)
 }
 
-// firstRows is the number of rows on a large screen.
-const firstRows = 30
+// initialRowCount is the number of rows on a large screen.
+const initialRowCount = 30
 
-// atOnce are the requests that are rendered at once. The script renders the others when they are scrolled to, so that
-// the first ones appear sooner.
-func (v nowView) atOnce() []*request {
+// initialRows are the requests that are rendered at once. The script renders the others when they are scrolled to, so
+// that the first ones appear sooner.
+func (v nowView) initialRows() []*request {
 	if !v.Live {
 		return v.Requests
 	}
-	return v.Requests[:min(len(v.Requests), firstRows)]
+	return v.Requests[:min(len(v.Requests), initialRowCount)]
 }
 
-// unscripted are the other requests, for browsers without the script.
-func (v nowView) unscripted() []*request { return v.Requests[len(v.atOnce()):] }
+// remainingRows are the other requests, for browsers without the script.
+func (v nowView) remainingRows() []*request { return v.Requests[len(v.initialRows()):] }

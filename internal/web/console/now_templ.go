@@ -40,19 +40,19 @@ func nowPage(p *page, v nowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(p.T("now.requests"), whole(v.Stats.Requests), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(p.T("now.requests"), formatInt(v.Stats.Requests), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(p.T("now.denied"), whole(v.Stats.Denied), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(p.T("now.denied"), formatInt(v.Stats.Denied), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(p.T("now.failed"), whole(v.Stats.Failed), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(p.T("now.failed"), formatInt(v.Stats.Failed), p.T("now.day"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = tile(p.T("now.p95"), lasted(v.Stats.P95), p.T("now.p50", lasted(v.Stats.P50)), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tile(p.T("now.p95"), formatDuration(v.Stats.P95), p.T("now.p50", formatDuration(v.Stats.P50)), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -320,7 +320,7 @@ func nowPage(p *page, v nowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, r := range v.atOnce() {
+			for _, r := range v.initialRows() {
 				templ_7745c5c3_Err = requestRow(p, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -330,7 +330,7 @@ func nowPage(p *page, v nowView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, r := range v.unscripted() {
+			for _, r := range v.remainingRows() {
 				templ_7745c5c3_Err = requestRow(p, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -480,7 +480,7 @@ func requestRow(p *page, r *request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.going() {
+		if r.active() {
 			var templ_7745c5c3_Var27 string
 			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("state." + r.State))
 			if templ_7745c5c3_Err != nil {
@@ -502,9 +502,9 @@ func requestRow(p *page, r *request) templ.Component {
 			}
 		} else if r.Micros != 0 {
 			var templ_7745c5c3_Var29 string
-			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(lasted(r.Micros))
+			templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(formatDuration(r.Micros))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `now.templ`, Line: 85, Col: 22}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `now.templ`, Line: 85, Col: 30}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 			if templ_7745c5c3_Err != nil {

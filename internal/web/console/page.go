@@ -30,7 +30,7 @@ type page struct {
 }
 
 func (c *console) newPage(r *http.Request, name string) *page {
-	lang := spoken(r)
+	lang := languageOf(r)
 	p := &page{Name: name, Lang: lang, Theme: theme(r), Here: r.URL.RequestURI(), Now: c.now(), Zone: c.Zone,
 		words: c.words[lang], reasons: c.reasons[lang], assets: c.assets}
 	if p.Zone == nil {

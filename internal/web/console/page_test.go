@@ -310,7 +310,7 @@ func TestLocal(t *testing.T) {
 	for in, want := range map[string]string{"/audit?text=a": "/audit?text=a", "": "/", "https://evil": "/", "//evil": "/",
 		`/\evil`: "/", "javascript:alert(1)": "/", "evil": "/", "/login?next=/x": "/", "/prefer?lang=ja": "/", "/a\x00": "/",
 		"%zz": "/"} {
-		if got := local(in); got != want {
+		if got := localURL(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -416,14 +416,14 @@ func TestFew(t *testing.T) {
 	d, newest := openDoor(t, w), len(w.events)
 	_, now := d.get(t, "/now")
 	first, rest, _ := strings.Cut(now, "<noscript>")
-	if n, m := strings.Count(first, `role="option"`), strings.Count(rest, `role="option"`); n != firstRows ||
+	if n, m := strings.Count(first, `role="option"`), strings.Count(rest, `role="option"`); n != initialRowCount ||
 		n+m != newestEvents {
 		t.Errorf("now draws %d requests, and %d for those without the script", n, m)
 	}
 	if !strings.Contains(now, fmt.Sprintf(`data-after="%d"`, newest-newestEvents)) {
 		t.Error("the script does not get what is not drawn")
 	}
-	if all := (nowView{Requests: make([]*request, 50)}).atOnce(); len(all) != 50 {
+	if all := (nowView{Requests: make([]*request, 50)}).initialRows(); len(all) != 50 {
 		t.Errorf("of a list that the script does not draw %d are drawn", len(all))
 	}
 	_, record := d.get(t, "/audit")

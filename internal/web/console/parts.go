@@ -9,7 +9,7 @@ var navigation = []string{"now", "approvals", "secretary", "tasks", "sandboxes",
 const (
 	loginRoute     = "/login"
 	logoutRoute    = "/logout"
-	saidRoute      = "/page/said"
+	renderRoute    = "/page/said"
 	eventsRoute    = "/api/v1/events"
 	approvalsRoute = "/api/v1/approvals"
 	chatRoute      = "/api/v1/secretary/chat"
@@ -30,8 +30,8 @@ func current(is bool) string {
 
 func yes(is bool) string { return current(is) }
 
-// word makes a class name of a value by dropping other characters.
-func word(s string) string {
+// className makes a class name of a value by dropping other characters.
+func className(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
 			return r

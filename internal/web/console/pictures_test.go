@@ -92,7 +92,7 @@ func (b *tab) watchBoxes() {
 				boxes[j].Usage = &u
 			}
 		}
-		c.usageHistory.add(boxes)
+		c.usageHistory.record(boxes)
 	}
 	b.Visit("/sandboxes")
 	c.usageHistory.now = c.now

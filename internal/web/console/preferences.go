@@ -19,13 +19,13 @@ var themes = []string{"auto", "light", "dark"}
 // prefer stores the choice of language or theme and redirects back.
 func (c *console) prefer(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	keep(w, r, langCookie, q.Get("lang"), languages)
-	keep(w, r, themeCookie, q.Get("theme"), themes)
+	setPreference(w, r, langCookie, q.Get("lang"), languages)
+	setPreference(w, r, themeCookie, q.Get("theme"), themes)
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, local(q.Get("back")), http.StatusSeeOther)
+	http.Redirect(w, r, localURL(q.Get("back")), http.StatusSeeOther)
 }
 
-func keep(w http.ResponseWriter, r *http.Request, name, value string, among []string) {
+func setPreference(w http.ResponseWriter, r *http.Request, name, value string, among []string) {
 	if !slices.Contains(among, value) {
 		return
 	}
@@ -41,9 +41,9 @@ func theme(r *http.Request) string {
 	return themes[0]
 }
 
-// local returns the address if it is on this server, else /, to prevent open redirects. Browsers take a backslash for a
-// slash.
-func local(address string) string {
+// localURL returns the address if it is on this server, else /, to prevent open redirects. Browsers take a backslash
+// for a slash.
+func localURL(address string) string {
 	u, err := url.Parse(address)
 	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, "/") &&
 		!strings.HasPrefix(address, "//") && !strings.Contains(address, `\`)

@@ -22,18 +22,18 @@ type sandboxesView struct {
 	OutputErr error
 }
 
-// mostOutput is how much of the end of an output is shown.
-const mostOutput = 64 << 10
+// maxOutput is how much of the end of an output is shown.
+const maxOutput = 64 << 10
 
 func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) templ.Component {
 	v := sandboxesView{There: c.Sources.Sandboxes != nil, Box: q.Get("box"), Job: q.Get("job")}
 	if v.There {
 		v.Boxes, v.Err = c.Sources.Sandboxes.List(ctx)
 		slices.SortStableFunc(v.Boxes, func(a, b sandboxes.Sandbox) int { return b.Created.Compare(a.Created) })
-		v.Trails = c.usageHistory.add(v.Boxes)
+		v.Trails = c.usageHistory.record(v.Boxes)
 	}
 	if v.There && v.Job != "" {
-		v.Output, _, v.OutputErr = c.Sources.Sandboxes.Output(ctx, v.Box, v.Job, -mostOutput, mostOutput)
+		v.Output, _, v.OutputErr = c.Sources.Sandboxes.Output(ctx, v.Box, v.Job, -maxOutput, maxOutput)
 	}
 	return sandboxesPage(p, v)
 }

@@ -258,7 +258,7 @@ func box(p *page, b sandboxes.Sandbox, lines []line) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var13 = []any{"dot", "d-" + word(b.State)}
+		var templ_7745c5c3_Var13 = []any{"dot", "d-" + className(b.State)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var13...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -521,7 +521,7 @@ func box(p *page, b sandboxes.Sandbox, lines []line) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var29 = []any{"dot", "d-" + word(j.State)}
+				var templ_7745c5c3_Var29 = []any{"dot", "d-" + className(j.State)}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var29...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

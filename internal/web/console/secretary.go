@@ -103,8 +103,8 @@ func (c *console) asks(ctx context.Context, session string) []questions.Question
 	return slices.DeleteFunc(all, func(q questions.Question) bool { return q.Session != session })
 }
 
-// came describes the outcome of a command, with a class of the style sheet.
-func (p *page) came(o sessions.Outcome) (words, class string) {
+// outcomeOf describes the outcome of a command, with a class of the style sheet.
+func (p *page) outcomeOf(o sessions.Outcome) (words, class string) {
 	if o.Denied != "" {
 		return p.T("js.denied"), "e-failed"
 	}
@@ -113,26 +113,26 @@ func (p *page) came(o sessions.Outcome) (words, class string) {
 		class = "e-failed"
 	}
 	if o.Seconds > 0 {
-		words += " · " + lasted(int64(o.Seconds*1e6))
+		words += " · " + formatDuration(int64(o.Seconds*1e6))
 	}
 	return words, class
 }
 
-func (p *page) cameTo(o sessions.Outcome) string    { words, _ := p.came(o); return words }
-func (p *page) cameClass(o sessions.Outcome) string { _, class := p.came(o); return class }
+func (p *page) outcomeText(o sessions.Outcome) string  { words, _ := p.outcomeOf(o); return words }
+func (p *page) outcomeClass(o sessions.Outcome) string { _, class := p.outcomeOf(o); return class }
 
-// printed is the whole output of a command.
-func printed(o sessions.Outcome) string {
+// outputOf is the whole output of a command.
+func outputOf(o sessions.Outcome) string {
 	return strings.TrimPrefix(strings.TrimSuffix(o.Stdout, "\n")+"\n"+o.Stderr, "\n")
 }
 
-// muchOutput is the length above which an output is folded.
-const muchOutput = 2000
+// foldedOutput is the length above which an output is folded.
+const foldedOutput = 2000
 
 func todoRoute(t sessions.Todo) string { return todosRoute + "/" + strconv.FormatInt(t.ID, 10) }
 
-// saidBy is the class of a message, by its role.
-func saidBy(m sessions.Message) string {
+// roleClass is the class of a message, by its role.
+func roleClass(m sessions.Message) string {
 	switch m.Role {
 	case "user", "assistant":
 		return m.Role

@@ -9,9 +9,9 @@ import (
 
 // Limits of the history.
 const (
-	trailLength = 60              // samples of a box
-	trailStep   = 2 * time.Second // at least between two samples
-	trailBoxes  = 500
+	historyLength = 60              // samples of a box
+	historyStep   = 2 * time.Second // at least between two samples
+	historyBoxes  = 500
 )
 
 // usageHistory has the usage of sandboxes while somebody watched: a source reports current values only.
@@ -27,27 +27,27 @@ type sample struct {
 	usage sandboxes.Usage
 }
 
-// add adds a sample of every sandbox, removes sandboxes that are gone, and returns the history of each.
-func (t *usageHistory) add(boxes []sandboxes.Sandbox) map[string][]sample {
+// record adds a sample of every sandbox, removes sandboxes that are gone, and returns the history of each.
+func (t *usageHistory) record(boxes []sandboxes.Sandbox) map[string][]sample {
 	t.Lock()
 	defer t.Unlock()
 	kept := make(map[string][]sample, len(boxes))
-	for _, b := range boxes[:min(len(boxes), trailBoxes)] {
+	for _, b := range boxes[:min(len(boxes), historyBoxes)] {
 		if b.Usage != nil {
-			kept[b.ID] = grown(t.boxes[b.ID], sample{t.now(), *b.Usage})
+			kept[b.ID] = appended(t.boxes[b.ID], sample{t.now(), *b.Usage})
 		}
 	}
 	t.boxes = kept
 	return kept
 }
 
-// grown appends a sample to a copy, because earlier ones may be in use.
-func grown(old []sample, s sample) []sample {
-	if n := len(old); n > 0 && s.at.Sub(old[n-1].at) < trailStep {
+// appended appends a sample to a copy, because earlier ones may be in use.
+func appended(old []sample, s sample) []sample {
+	if n := len(old); n > 0 && s.at.Sub(old[n-1].at) < historyStep {
 		return old
 	}
-	if len(old) >= trailLength {
-		old = old[len(old)-trailLength+1:]
+	if len(old) >= historyLength {
+		old = old[len(old)-historyLength+1:]
 	}
 	return append(append(make([]sample, 0, len(old)+1), old...), s)
 }
@@ -62,7 +62,7 @@ func (p *page) lines(trail []sample) []line {
 	for _, v := range cpu.Points {
 		cpu.Top = max(cpu.Top, rounded(v))
 	}
-	cpu.Value = lasted(int64(u.CPUSeconds * 1e6))
+	cpu.Value = formatDuration(int64(u.CPUSeconds * 1e6))
 	if n := len(cpu.Points); n > 0 {
 		cpu.Value = trim(100*cpu.Points[n-1]) + " %"
 	}
@@ -87,9 +87,9 @@ func bounded(name string, trail []sample, of func(sandboxes.Usage) (used, limit 
 	for _, s := range trail {
 		used, limit := of(s.usage)
 		l.Points = append(l.Points, float64(used))
-		l.Top, l.Value = max(l.Top, float64(limit), float64(used)), size(used)
+		l.Top, l.Value = max(l.Top, float64(limit), float64(used)), formatSize(used)
 		if limit > 0 {
-			l.Value += " / " + size(limit)
+			l.Value += " / " + formatSize(limit)
 		}
 	}
 	return l
