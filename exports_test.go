@@ -176,23 +176,35 @@ func addSelectors(used map[string]bool, f *ast.File) {
 	})
 }
 
-var codeWord = regexp.MustCompile(`[a-z]+\.[A-Z]\w*`)
+var (
+	codeWord   = regexp.MustCompile(`[a-z]+\.[A-Z]\w*`)
+	schemaName = regexp.MustCompile(`(?m)^    ([A-Z]\w*):$`)
+)
 
-// codeWords returns the names such as audit.Open in documents and in templates of pages.
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// codeWords returns the names such as audit.Open in documents and in templates of pages,
+// and the schemas of the HTTP API, which are named like the types behind them.
 func codeWords(t *testing.T) map[string]bool {
 	t.Helper()
 	words := map[string]bool{}
+	for _, name := range schemaName.FindAllStringSubmatch(readFile(t, "internal/web/api/openapi.yaml"), -1) {
+		words["api."+name[1]] = true
+	}
 	for _, pattern := range []string{"docs/*.md", "*.md", "internal/web/console/*.templ"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, word := range codeWord.FindAllString(string(text), -1) {
+			for _, word := range codeWord.FindAllString(readFile(t, file), -1) {
 				words[word] = true
 			}
 		}

@@ -207,7 +207,7 @@ func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
 		n, err := r.Read(pending[before : before+followBlock])
 		pending = pending[:before+n]
 		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
-			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {
+			if _, err := scan(bytes.NewReader(pending[:whole]), do); err != nil {
 				return nil, err
 			}
 			pending = append(pending[:0], pending[whole:]...)

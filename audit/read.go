@@ -14,9 +14,9 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// Scan calls do for each event, oldest first, and returns how many lines it skipped because they are not events;
+// scan calls do for each event, oldest first, and returns how many lines it skipped because they are not events;
 // [Verify] reports more about those. An error of do ends the scan and is returned.
-func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
+func scan(r io.Reader, do func(Event) error) (skipped int, err error) {
 	return ScanLines(r, func(e Event, _ Span) error { return do(e) })
 }
 
@@ -26,7 +26,7 @@ type Span struct {
 	Open     bool  // it has none yet: the line may still be being written
 }
 
-// ScanLines is [Scan] with the position of each event, counted from where r begins.
+// ScanLines is [scan] with the position of each event, counted from where r begins.
 func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
 	count := &countingReader{r: r}
 	in := bufio.NewReaderSize(count, 64<<10)
@@ -126,7 +126,7 @@ func (e *Event) Texts(yield func(string) bool) {
 // Query returns the events of r that match the filter, oldest first.
 func Query(r io.Reader, f Filter) ([]Event, error) {
 	var found []Event
-	_, err := Scan(r, func(e Event) error {
+	_, err := scan(r, func(e Event) error {
 		if !f.Match(&e) {
 			return nil
 		}

@@ -89,12 +89,12 @@ func TestTailAndScan(t *testing.T) {
 			t.Errorf("the last %d: %d, %v", n, len(events), err)
 		}
 	}
-	skipped, err := Scan(bytes.NewReader([]byte("junk\n{}\n{\"seq\":1")), func(Event) error { return nil })
+	skipped, err := scan(bytes.NewReader([]byte("junk\n{}\n{\"seq\":1")), func(Event) error { return nil })
 	if skipped != 3 || err != nil {
 		t.Errorf("%d, %v", skipped, err)
 	}
 	stop := errors.New("enough")
-	if _, err := Scan(f, func(Event) error { return stop }); err != stop {
+	if _, err := scan(f, func(Event) error { return stop }); err != stop {
 		t.Errorf("got %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func TestOverlongLine(t *testing.T) {
 			}
 		})
 		frugal(t, "scan", func() {
-			if skipped, err := Scan(log(), none); err != nil || skipped != 1 {
+			if skipped, err := scan(log(), none); err != nil || skipped != 1 {
 				t.Errorf("scan: %d, %v", skipped, err)
 			}
 		})

@@ -409,9 +409,9 @@ func TestOrphans(t *testing.T) {
 		gone             bool
 	}{
 		{"this process", self().String(), "aa", true},
-		{"another that lives", Owner{self().Host, pid, startOf(pid)}.String(), "bb", false},
-		{"another with the same number that has ended", Owner{self().Host, pid, "1"}.String(), "cc", true},
-		{"another machine", Owner{"far.away", 1, "1"}.String(), "dd", false},
+		{"another that lives", owner{self().Host, pid, startOf(pid)}.String(), "bb", false},
+		{"another with the same number that has ended", owner{self().Host, pid, "1"}.String(), "cc", true},
+		{"another machine", owner{"far.away", 1, "1"}.String(), "dd", false},
 		{"nobody", "", "ee", false},
 		{"this process, with a folder", self().String(), "0011", false},
 	} {

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// An Owner is a process that owns containers.
-type Owner struct {
+// An owner is a process that owns containers.
+type owner struct {
 	Host  string `json:"host"` // the machine, a point, and which of its starts
 	PID   int    `json:"pid"`
 	Start string `json:"start"` // when the process began, in the kernel's words: pids are used again
 }
 
-var self = sync.OnceValue(func() Owner {
-	return Owner{Host: host(), PID: os.Getpid(), Start: startOf(os.Getpid())}
+var self = sync.OnceValue(func() owner {
+	return owner{Host: host(), PID: os.Getpid(), Start: startOf(os.Getpid())}
 })
 
 // host identifies this machine and its boot. A machine without an ID is not recognized after a reboot, so its
@@ -39,7 +39,7 @@ func digest(text string) string {
 }
 
 // before reports whether an owner was a process of an earlier boot of the same machine: then it has certainly ended.
-func (o Owner) before(other Owner) bool {
+func (o owner) before(other owner) bool {
 	machine, boot, ok := strings.Cut(o.Host, ".")
 	same, now, _ := strings.Cut(other.Host, ".")
 	return ok && machine == same && boot != now && boot != digest("") && now != digest("")
@@ -59,18 +59,18 @@ func startOf(pid int) string {
 }
 
 // String returns the owner as a label.
-func (o Owner) String() string { return fmt.Sprintf("%s/%d/%s", o.Host, o.PID, o.Start) }
+func (o owner) String() string { return fmt.Sprintf("%s/%d/%s", o.Host, o.PID, o.Start) }
 
-func parseOwner(label string) (o Owner, ok bool) {
+func parseOwner(label string) (o owner, ok bool) {
 	parts := strings.Split(label, "/")
 	if len(parts) != 3 {
 		return o, false
 	}
 	pid, err := strconv.Atoi(parts[1])
-	return Owner{parts[0], pid, parts[2]}, err == nil
+	return owner{parts[0], pid, parts[2]}, err == nil
 }
 
 // gone reports whether a process of this machine has certainly ended.
-func (o Owner) gone() bool {
+func (o owner) gone() bool {
 	return o.before(self()) || o.Host == self().Host && o.Start != "" && self().Start != "" && startOf(o.PID) != o.Start
 }

@@ -54,7 +54,7 @@ type record struct {
 	Info
 	Box     string    `json:"box"`
 	ImageID string    `json:"image_id"`
-	Owner   Owner     `json:"owner"`
+	Owner   owner     `json:"owner"`
 	Settled bool      `json:"settled,omitempty"` // it has no owner and stays until it is taken down
 	Fit     string    `json:"fit"`               // see Manager.fingerprint
 	Env     []string  `json:"env,omitempty"`     // for commands, besides what the container has

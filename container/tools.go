@@ -24,8 +24,8 @@ type Tool struct {
 	Function Function `json:"function"`
 }
 
-// ExecuteCommand is the name of the tool that runs commands.
-const ExecuteCommand = "command-executor_execute_command"
+// executeCommand is the name of the tool that runs commands.
+const executeCommand = "command-executor_execute_command"
 
 //go:embed execute_command.md
 var executeText string
@@ -40,7 +40,7 @@ func (d *Manager) Functions() []Function {
 	if !d.Enabled {
 		return nil
 	}
-	return []Function{{ExecuteCommand, strings.TrimSpace(executeText), json.RawMessage(executeSchema)}}
+	return []Function{{executeCommand, strings.TrimSpace(executeText), json.RawMessage(executeSchema)}}
 }
 
 // Tools returns Functions in OpenAI's form.

@@ -59,8 +59,8 @@ func ShellLimits() quota.ScriptLimits {
 	return l
 }
 
-// DefaultTimeout is the timeout of requests that set none.
-const DefaultTimeout = 30 * time.Second
+// defaultTimeout is the timeout of requests that set none.
+const defaultTimeout = 30 * time.Second
 
 // A Runner runs scripts with programs of this machine. It is a [run.Runner]: requests run one at a time, directory
 // and variables persist. When a request has ended, all its processes have ended.
@@ -101,7 +101,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 // resolve applies defaults and resolves symbolic links: the sandbox must not depend on them.
 func (o *Options) resolve() error {
 	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.Limiter == nil {
 		o.Limiter = quota.NewLimiter(ShellLimits())

@@ -25,8 +25,8 @@ const (
 	curlTooLarge   = 63
 )
 
-// Curl returns the command curl, which only fetches URLs that f allows.
-func Curl(f *websearch.Fetcher) shell.Command {
+// curl returns the command curl, which only fetches URLs that f allows.
+func curl(f *websearch.Fetcher) shell.Command {
 	return shell.Command{
 		Name: "curl", Spec: curlSpec(),
 		Run: func(ctx context.Context, c *shell.Call) error { return runCurl(ctx, c, f) },
@@ -91,7 +91,7 @@ func curlError(c *shell.Call, err error) error {
 
 // Commands returns the commands of execute: those of all that it knows, restricted to text files, and curl.
 func Commands(all shell.Set, f *websearch.Fetcher) shell.Set {
-	set := shell.Set{"curl": Curl(f)}
+	set := shell.Set{"curl": curl(f)}
 	for _, name := range Names() {
 		if c, ok := all[name]; ok && name != "curl" {
 			r, _ := readerOf(name)

@@ -24,7 +24,7 @@ import (
 // Variables that set for how long random programs are tried, and the seed that makes them.
 const (
 	programTime = "HAKO_PROGRAM_TIME"
-	programSeed = "HAKO_PROGRAM_SEED"
+	programSeed = "HAKO_RANDOM_SEED"
 )
 
 // TestRandomPrograms has workers run and judge programs that are made at random,

@@ -17,8 +17,8 @@ import (
 	"hako/run/fault"
 )
 
-// Smallest is the minimum size of a file system.
-const Smallest = 16 << 20
+// smallest is the minimum size of a file system.
+const smallest = 16 << 20
 
 // A Disk is a file system that hako holds until it is mounted. Its file takes only the space that was written: if the
 // host's disk is full, writing to a Disk fails before its limit.
@@ -66,7 +66,7 @@ func (d *Disk) Close() error {
 
 func tooSmall(bytes int64) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "make disk", Subject: strconv.FormatInt(bytes, 10) + " bytes",
-		Why: "it is too small for a file system", Hint: "give at least " + strconv.Itoa(Smallest>>20) + " MB"}
+		Why: "it is too small for a file system", Hint: "give at least " + strconv.Itoa(smallest>>20) + " MB"}
 }
 
 func impossible(why, hint string, err error) error {

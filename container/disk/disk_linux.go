@@ -47,7 +47,7 @@ func formatter() (string, error) {
 // New makes a disk of at least that many bytes, owned by user and group 1000. Its file is in dir, which must be on a
 // disk of the host. The file system is made in the background, see [Disk.Ready]. Ctx applies to New alone.
 func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
-	if bytes < Smallest {
+	if bytes < smallest {
 		return nil, tooSmall(bytes)
 	}
 	program, err := formatter()

@@ -200,7 +200,7 @@ func TestMany(t *testing.T) {
 	for range 12 {
 		dir := t.TempDir()
 		all.Go(func() {
-			d, err := New(t.Context(), dir, Smallest)
+			d, err := New(t.Context(), dir, smallest)
 			if err != nil {
 				t.Error(err)
 				return
@@ -221,17 +221,17 @@ func TestMany(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	if _, err := New(t.Context(), t.TempDir(), Smallest-1); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+	if _, err := New(t.Context(), t.TempDir(), smallest-1); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 		t.Error(err)
 	}
 	needDisks(t)
-	if _, err := New(t.Context(), filepath.Join(t.TempDir(), "none"), Smallest); fault.KindOf(err) != fault.Unavailable ||
+	if _, err := New(t.Context(), filepath.Join(t.TempDir(), "none"), smallest); fault.KindOf(err) != fault.Unavailable ||
 		fault.Hint(err) == "" {
 		t.Error(err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(over, t.TempDir(), Smallest); err == nil {
+	if _, err := New(over, t.TempDir(), smallest); err == nil {
 		t.Error("nobody waits for it")
 	}
 	if err := format(t.Context(), "/usr/sbin/mkfs.ext4", "/dev/null"); fault.Hint(err) == "" ||

@@ -18,7 +18,7 @@ var (
 	ErrGone     = errors.New("docker has no such container")
 	ErrNoImage  = errors.New("docker has no such image")
 	ErrConflict = errors.New("the name is taken, or something still uses it")
-	ErrStopped  = errors.New("the container is not running")
+	errStopped  = errors.New("the container is not running")
 )
 
 // An engineError is one of these reasons with the engine's message.
@@ -59,7 +59,7 @@ func refuse(r request, res *http.Response) error {
 	case res.StatusCode == http.StatusNotFound && strings.Contains(low, "no such image"):
 		e.Why, e.Err = "", ErrNoImage
 	case res.StatusCode == http.StatusConflict && strings.Contains(low, "not running"):
-		e.Why, e.Err = "", ErrStopped
+		e.Why, e.Err = "", errStopped
 	case res.StatusCode == http.StatusConflict:
 		e.Why, e.Err = "", &engineError{text, ErrConflict}
 	}

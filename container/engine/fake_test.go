@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 		{404, `{"message":"page not found"}`, fault.NotFound, nil, "start container x: page not found"},
 		{409, `{"message":"Conflict. The name is in use"}`, fault.Invalid, ErrConflict,
 			"start container x: conflict. The name is in use"},
-		{409, `{"message":"Container x is not running"}`, fault.Invalid, ErrStopped,
+		{409, `{"message":"Container x is not running"}`, fault.Invalid, errStopped,
 			"start container x: the container is not running"},
 		{301, "", fault.Unavailable, nil, "start container x: docker answered 301 Moved Permanently"},
 	} {

@@ -64,7 +64,7 @@ func TestExecThatLeavesItsInputUnread(t *testing.T) {
 func TestExecWhatDoesNotRun(t *testing.T) {
 	e := docker(t)
 	id := create(t, e, Spec{})
-	if _, err := e.Exec(t.Context(), id, Exec{Argv: []string{"/bin/sh"}}); !errors.Is(err, ErrStopped) {
+	if _, err := e.Exec(t.Context(), id, Exec{Argv: []string{"/bin/sh"}}); !errors.Is(err, errStopped) {
 		t.Errorf("a container that does not run: %v", err)
 	}
 	if _, err := e.Exec(t.Context(), named(t, "-none"), Exec{Argv: []string{"/bin/sh"}}); !errors.Is(err, ErrGone) {

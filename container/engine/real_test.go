@@ -137,7 +137,7 @@ func TestLifeOfAContainer(t *testing.T) {
 	if c := inspect(t, e, id); c.State != "exited" || c.ExitCode != 137 {
 		t.Errorf("killed: %+v", c)
 	}
-	if err := kill(t, e, id); !errors.Is(err, ErrStopped) {
+	if err := kill(t, e, id); !errors.Is(err, errStopped) {
 		t.Errorf("kill what does not run: %v", err)
 	}
 	for range 2 { // the second time it is gone already

@@ -11,7 +11,7 @@ import (
 // PageAsker returns an Asker that sends questions to the web page of hako serve, and calls before first. It
 // returns nil if hako serve does not run.
 func PageAsker(conf *config.Config, before func(gate.Question)) Asker {
-	page := asksocket.Client{Dir: AskSocketDir(conf)}
+	page := asksocket.Client{Dir: askSocketDir(conf)}
 	if !page.Reachable() {
 		return nil
 	}

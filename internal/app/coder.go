@@ -119,7 +119,7 @@ func (w *Coder) addWorker(ctx context.Context) (err error) {
 	if w.servers, err = mcpServers(w.Conf); err != nil {
 		return err
 	}
-	if w.outside, err = OutsidePolicy(w.Conf); err != nil {
+	if w.outside, err = outsidePolicy(w.Conf); err != nil {
 		return err
 	}
 	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(),
@@ -148,7 +148,7 @@ func (w *Coder) chooseModel(ctx context.Context, spec string) (err error) {
 func withoutBuiltin(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
-		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, BuiltinHint), strings.TrimSuffix(f.FlagHint, BuiltinFlag)
+		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, builtinHint), strings.TrimSuffix(f.FlagHint, builtinFlag)
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func withoutBuiltin(err error) error {
 // openContainers opens the container manager. The containers belong to this process; if
 // it is killed, the next removes them.
 func (w *Coder) openContainers(ctx context.Context) error {
-	if err := ContainersAllowed(w.Conf); err != nil {
+	if err := containersAllowed(w.Conf); err != nil {
 		return err
 	}
 	options, err := ContainerOptions(w.Conf)
@@ -168,14 +168,14 @@ func (w *Coder) openContainers(ctx context.Context) error {
 	if err := options.Engine.Ping(ctx); err != nil {
 		return err
 	}
-	judge, err := ContainerPolicy(w.Conf)
+	judge, err := containerPolicy(w.Conf)
 	if err != nil {
 		return err
 	}
 	options.Clones.Keys.OnSecret(w.Secrets.Add)
 	w.Budget, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
-	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.ServeEgress = StartProxy(w.Conf)
+	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
+	options.ServeEgress = startProxy(w.Conf)
 	w.options = options
 	w.manager, err = w.App.ManagerAsking(options, judge, w.approver)
 	return err
@@ -248,7 +248,7 @@ func (w *Coder) author(t coder.Task) string {
 func (w *Coder) ask(t coder.Task, meter *quota.Budget) llm.Model {
 	bill := &agent.ChargedModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter,
 		Log: w.Log, Price: w.prices,
-		Cap: TotalBudget(w.Conf), Ahead: w.model.ExpectedUsage()}
+		Cap: totalBudget(w.Conf), Ahead: w.model.ExpectedUsage()}
 	e := &taskResources{bill: bill}
 	w.mu.Lock()
 	w.tasks[t.ID] = e

@@ -24,7 +24,7 @@ func TestApproverOfTasks(t *testing.T) {
 	if w.approver("t") != nil {
 		t.Error("somebody is there")
 	}
-	shut, err := (&asksocket.Server{Dir: AskSocketDir(conf), Ask: agree,
+	shut, err := (&asksocket.Server{Dir: askSocketDir(conf), Ask: agree,
 		Record: func(string, string) (func(string, error) error, error) {
 			return func(string, error) error { return nil }, nil
 		}}).Open()

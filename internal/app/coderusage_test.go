@@ -19,7 +19,7 @@ func TestTotalOfTasks(t *testing.T) {
 	w, lock := coderWithTotal(t, "1000")
 	costly := &costlyModel{}
 	m := &agent.ChargedModel{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{},
-		Cap: TotalBudget(w.Conf)}
+		Cap: totalBudget(w.Conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
 		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil &&

@@ -20,8 +20,8 @@ import (
 	"hako/run/fault"
 )
 
-// GithubApp returns the configured GitHub App; nil means that a token is used.
-func GithubApp(conf *config.Config) (*forge.App, error) {
+// githubApp returns the configured GitHub App; nil means that a token is used.
+func githubApp(conf *config.Config) (*forge.App, error) {
 	id, file := config.GitHubAppID.Of(conf).V, config.GitHubAppKey.Of(conf).V
 	if id == 0 && file == "" {
 		return nil, nil
@@ -62,7 +62,7 @@ func InspectContainers(conf *config.Config) (*Containers, error) {
 }
 
 func OpenContainers(conf *config.Config, options container.Options, ask Asker) (*Containers, error) {
-	judge, err := ContainerPolicy(conf)
+	judge, err := containerPolicy(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 	}
 	options.Clones.Keys.OnSecret(b.Secrets.Add)
 	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
-	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.ServeEgress = StartProxy(conf)
+	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
+	options.ServeEgress = startProxy(conf)
 	d, err := b.Manager(options, judge, ask)
 	if err != nil {
 		b.Close()
@@ -142,7 +142,7 @@ func stores(conf *config.Config, o *container.Options) error {
 
 // addAppToken lets git use the tokens of the GitHub App, if there is one.
 func addAppToken(conf *config.Config, keys *clone.Keyring) error {
-	app, err := GithubApp(conf)
+	app, err := githubApp(conf)
 	if app == nil || err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func networkSetting(conf *config.Config) container.Network {
 	return container.Open
 }
 
-// StartProxy returns a function that starts the egress proxy of a container.
-func StartProxy(conf *config.Config) func(context.Context, container.Egress) error {
+// startProxy returns a function that starts the egress proxy of a container.
+func startProxy(conf *config.Config) func(context.Context, container.Egress) error {
 	return func(_ context.Context, w container.Egress) error {
 		program, err := os.Executable()
 		if err != nil {

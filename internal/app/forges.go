@@ -61,7 +61,7 @@ func disabledForge(conf *config.Config) string {
 func openForge(conf *config.Config, c forge.Config) (forge.Forge, error) {
 	if c.Provider == forge.GitHub {
 		var err error
-		if c.App, err = GithubApp(conf); err != nil {
+		if c.App, err = githubApp(conf); err != nil {
 			return nil, err
 		}
 	}

@@ -119,8 +119,8 @@ func ProbeHost(ctx context.Context, conf *config.Config, root string) (HostStatu
 	return HostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
 }
 
-// CheckRoot checks at the start what would fail at the first command.
-func CheckRoot(conf *config.Config) error {
+// checkRootDir checks at the start what would fail at the first command.
+func checkRootDir(conf *config.Config) error {
 	o, err := hostOptions(conf)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ var Providers = []provider{
 	{"openai", "a model of OpenAI, or of another server at OPENAI_BASE_URL", openaiModel},
 	{"responses", "the same, by the Responses API", responsesModel},
 	{"chat", "the same, by the Chat Completions API (llama.cpp, vLLM, LM Studio, OpenRouter)", chatModel},
-	{"ollama", "a local model of Ollama", OllamaModel},
+	{"ollama", "a local model of Ollama", ollamaModel},
 	{"builtin", "rules without any network: simple questions about files", builtinModel},
 	{"script", "replays the turns that --record wrote to a file", scriptModel},
 }
@@ -112,12 +112,12 @@ func findNamed(ctx context.Context, at ModelSource, name string) (Model, error) 
 	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
 		return openaiModel(ctx, at, name)
 	}
-	probe, cancel := context.WithTimeout(ctx, ProbeTime)
+	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	local, err := at.OllamaModels(probe)
 	for _, m := range local {
 		if m.Name == name || m.Name == name+":latest" {
-			return OllamaModel(ctx, at, m.Name)
+			return ollamaModel(ctx, at, m.Name)
 		}
 	}
 	if err == nil {
@@ -130,14 +130,14 @@ func findNamed(ctx context.Context, at ModelSource, name string) (Model, error) 
 
 // Parts of hints about the built-in rules.
 const (
-	BuiltinHint = ", or builtin"
-	BuiltinFlag = ", or --model builtin"
+	builtinHint = ", or builtin"
+	builtinFlag = ", or --model builtin"
 )
 
 func noKey(name string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key",
-		Hint:     "export OPENAI_API_KEY=…, or set model.name to a local model: ollama:NAME" + BuiltinHint,
-		FlagHint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME" + BuiltinFlag}
+		Hint:     "export OPENAI_API_KEY=…, or set model.name to a local model: ollama:NAME" + builtinHint,
+		FlagHint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME" + builtinFlag}
 }
 
 // CustomOpenAI reports whether another address than OpenAI's is configured.
@@ -146,18 +146,18 @@ func CustomOpenAI(conf *config.Config) bool {
 	return err == nil && u.Hostname() != "api.openai.com"
 }
 
-// ProbeTime is the timeout of a probe for a local server.
-const ProbeTime = 400 * time.Millisecond
+// probeTime is the timeout of a probe for a local server.
+const probeTime = 400 * time.Millisecond
 
 // findModel finds a reachable model.
 func findModel(ctx context.Context, at ModelSource) (Model, error) {
 	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
 		return openaiModel(ctx, at, "")
 	}
-	probe, cancel := context.WithTimeout(ctx, ProbeTime)
+	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	if local, err := at.OllamaModels(probe); err == nil && len(local) > 0 {
-		c, err := OllamaModel(ctx, at, local[0].Name)
+		c, err := ollamaModel(ctx, at, local[0].Name)
 		c.Why = "using the local model " + local[0].Name + " of Ollama; --model chooses another"
 		return c, err
 	}
@@ -213,7 +213,7 @@ func OpenaiOptions(conf *config.Config) openai.Options {
 		BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
 }
 
-func OllamaModel(_ context.Context, at ModelSource, name string) (Model, error) {
+func ollamaModel(_ context.Context, at ModelSource, name string) (Model, error) {
 	if name == "" {
 		return Model{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing",
 			Hint: "write it as ollama:qwen3; hako models lists them"}
@@ -299,7 +299,7 @@ func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o Model
 		inner = &replay.Recorder{Model: inner, W: o.Recorder.clean}
 	}
 	m.Ledger = &agent.ChargedModel{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log,
-		Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
+		Price: m.Price, Cap: totalBudget(conf), Ahead: c.ExpectedUsage()}
 	m.Wrapped = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
 	return m, nil
 }
@@ -384,8 +384,8 @@ func UsageState(conf *config.Config) quota.UsageFile {
 	return quota.UsageFile{Path: conf.StateFile("usage.json")}
 }
 
-// TotalBudget returns the budget of all runs together, or nil.
-func TotalBudget(conf *config.Config) *quota.SharedBudget {
+// totalBudget returns the budget of all runs together, or nil.
+func totalBudget(conf *config.Config) *quota.SharedBudget {
 	tokens := conf.TotalTokens()
 	if tokens == quota.NoLimit {
 		return nil

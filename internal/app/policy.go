@@ -11,13 +11,13 @@ import (
 	"hako/policy"
 )
 
-// OutsidePolicy returns the policy for tools that reach beyond this machine.
-func OutsidePolicy(conf *config.Config) (*policy.Policy, error) {
+// outsidePolicy returns the policy for tools that reach beyond this machine.
+func outsidePolicy(conf *config.Config) (*policy.Policy, error) {
 	return setup.AddRules(policy.Outside(), config.PolicyRules.Of(conf).V, policy.Parse)
 }
 
-// ContainerPolicy returns the policy for commands in containers, which have their own paths.
-func ContainerPolicy(conf *config.Config) (*policy.Policy, error) {
+// containerPolicy returns the policy for commands in containers, which have their own paths.
+func containerPolicy(conf *config.Config) (*policy.Policy, error) {
 	p, err := setup.LoadPolicy(conf, "container")
 	if err != nil {
 		return nil, err
@@ -26,8 +26,8 @@ func ContainerPolicy(conf *config.Config) (*policy.Policy, error) {
 		"/.home"}), nil
 }
 
-// AllowedCommands lists the allowed commands, for prompts.
-func AllowedCommands(p *policy.Policy) container.Allowed {
+// allowedCommands lists the allowed commands, for prompts.
+func allowedCommands(p *policy.Policy) container.Allowed {
 	out := container.Allowed{Commands: make(map[string][]string), Text: p.AllowedText()}
 	for _, group := range p.Allowed() {
 		out.Commands[group.Name] = group.Commands
@@ -61,12 +61,12 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	return setup.TeachPrograms(p, conf)
 }
 
-// RulesOf lists the rules of all profiles and judges commands in a worker.
-func RulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
+// rulesOf lists the rules of all profiles and judges commands in a worker.
+func rulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
 	return records.Policy{
 		Load: func(profile string) (*policy.Policy, error) { return profilePolicy(conf, profile) },
 		Judge: func(ctx context.Context, profile, command string) ([]policy.Verdict, error) {
-			var a JudgeResult
+			var a judgeResult
 			err := workers.Judge(ctx, JudgeRequest{Profile: profile, Script: command, Fresh: true}, &a)
 			return a.verdicts(), err
 		},
@@ -83,9 +83,9 @@ func profilePolicy(conf *config.Config, profile string) (*policy.Policy, error) 
 		}
 		return HostPolicy(conf, options.Root)
 	case "container":
-		return ContainerPolicy(conf)
+		return containerPolicy(conf)
 	case "outside":
-		return OutsidePolicy(conf)
+		return outsidePolicy(conf)
 	}
 	return setup.LoadPolicy(conf, profile)
 }

@@ -29,9 +29,9 @@ import (
 	"hako/run/fault"
 )
 
-// ContainersAllowed returns an error if containers are switched off explicitly. The default does not forbid
+// containersAllowed returns an error if containers are switched off explicitly. The default does not forbid
 // them: whoever starts an agent wants it to work.
-func ContainersAllowed(conf *config.Config) error {
+func containersAllowed(conf *config.Config) error {
 	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
 		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" +
 			e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
@@ -39,8 +39,8 @@ func ContainersAllowed(conf *config.Config) error {
 	return nil
 }
 
-// AskSocketDir returns the directory of the socket of hako serve.
-func AskSocketDir(conf *config.Config) string { return conf.StateFile("hatch") }
+// askSocketDir returns the directory of the socket of hako serve.
+func askSocketDir(conf *config.Config) string { return conf.StateFile("hatch") }
 
 // Elicitation returns the most that clients with a token of hako serve may answer to questions about their own
 // commands: nothing, unless the settings allow it, and never for a whole session.
@@ -54,14 +54,14 @@ func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 
 // AskPage sends questions to the web page of hako serve if the client cannot ask or may not answer.
 func AskPage(o *mcpserver.Options, conf *config.Config) {
-	page := asksocket.Client{Dir: AskSocketDir(conf)}
+	page := asksocket.Client{Dir: askSocketDir(conf)}
 	o.Ask, o.Reaches = page.Ask, page.Reachable
 }
 
 // Options returns the options of an MCP server with these sandboxes.
 func (m *Sandboxes) Options(version string) mcpserver.Options {
 	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record,
-		Removed: tokenRemoved(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets,
+		Removed: tokenRemoved(TokenStore(m.conf)), Policy: rulesOf(m.conf, m.Workers), Secrets: m.Secrets,
 		Egress: networkSetting(m.conf) != "none"}
 }
 
@@ -78,7 +78,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	// concurrent calls twice as fast (see docs/mcp.md).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(192 << 20)
-	if err := cmp.Or(CheckRoot(conf), o.check(), setup.CheckGrants(conf, o.Writable...)); err != nil {
+	if err := cmp.Or(checkRootDir(conf), o.check(), setup.CheckGrants(conf, o.Writable...)); err != nil {
 		return nil, err
 	}
 	b, err := Open(conf)
@@ -272,7 +272,7 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	judge, err := ContainerPolicy(m.conf)
+	judge, err := containerPolicy(m.conf)
 	if err != nil {
 		return nil, err
 	}
@@ -282,8 +282,8 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 		return nil, err
 	}
 	options.Enabled, options.Detached, options.Push = true, false, false // a client never pushes with the user's token
-	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.ServeEgress = StartProxy(m.conf)
+	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
+	options.ServeEgress = startProxy(m.conf)
 	m.manager, err = m.ManagerAsking(options, judge, m.asker)
 	return m.manager, err
 }
@@ -309,7 +309,7 @@ func (m *Sandboxes) asker(task string) Asker {
 
 func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox,
 	error) {
-	if err := ContainersAllowed(m.conf); err != nil {
+	if err := containersAllowed(m.conf); err != nil {
 		return nil, err
 	}
 	d, err := m.Manager()

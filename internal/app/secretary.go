@@ -106,7 +106,7 @@ func (a missingModel) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { re
 
 // chooseModel chooses the model and wraps it with metering, recording and retries.
 func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
-	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")},
+	c, err := chooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")},
 		b.SecretaryOptions.Model)
 	if err != nil {
 		return err
@@ -138,16 +138,16 @@ func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
 	return nil
 }
 
-// ChooseSecretaryModel prefers a local model: a conversation stays on this machine unless configured otherwise.
-func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
+// chooseSecretaryModel prefers a local model: a conversation stays on this machine unless configured otherwise.
+func chooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
 	if spec == "" {
 		spec = config.SecretaryModel.Of(at.Conf).V
 	}
 	if spec == "" && config.ModelName.Of(at.Conf).V == "" {
-		probe, cancel := context.WithTimeout(ctx, ProbeTime)
+		probe, cancel := context.WithTimeout(ctx, probeTime)
 		defer cancel()
 		if local, err := at.OllamaModels(probe); err == nil && len(local) > 0 {
-			return OllamaModel(ctx, at, local[0].Name)
+			return ollamaModel(ctx, at, local[0].Name)
 		}
 	}
 	c, err := ChooseModel(ctx, at, spec)
@@ -277,8 +277,8 @@ func (b *secretaryBuilder) jobOptions() jobs.Options {
 }
 
 // classify classifies a script before it runs. One that cannot be parsed may do anything.
-func (b *secretaryBuilder) classify(ctx context.Context, script string) (a JudgeResult) {
-	unknown := JudgeResult{Declares: true}
+func (b *secretaryBuilder) classify(ctx context.Context, script string) (a judgeResult) {
+	unknown := judgeResult{Declares: true}
 	if b.App.Workers != nil {
 		if err := b.App.Workers.Judge(ctx, JudgeRequest{Profile: "host", Script: script}, &a); err != nil {
 			return unknown
@@ -289,7 +289,7 @@ func (b *secretaryBuilder) classify(ctx context.Context, script string) (a Judge
 	if err != nil {
 		return unknown
 	}
-	return JudgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
+	return judgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
 // policySummary describes the policy for the prompt.

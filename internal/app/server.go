@@ -104,7 +104,7 @@ func (s *Server) openRecords(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Live, s.Policy = records.NewLive(path), RulesOf(s.Conf, s.Workers)
+	s.Live, s.Policy = records.NewLive(path), rulesOf(s.Conf, s.Workers)
 	s.Budget = records.Budget{
 		State: UsageState(s.Conf), Total: s.Conf.TotalTokens(), Weights: Weights(s.Conf),
 		Cost: func(model string, u quota.Usage) float64 {
@@ -144,7 +144,7 @@ func (s *Server) models() ModelSource {
 
 // SecretaryModel returns the model of the secretary.
 func (s *Server) SecretaryModel(ctx context.Context) (Model, error) {
-	return ChooseSecretaryModel(ctx, s.models(), s.o.Model)
+	return chooseSecretaryModel(ctx, s.models(), s.o.Model)
 }
 
 // openSandboxes opens the service for sandboxes and containers.
@@ -157,9 +157,9 @@ func (s *Server) openSandboxes() {
 	}
 }
 
-// OpenQueue opens the queue of the coding agent.
+// openQueue opens the queue of the coding agent.
 func (s *Server) OpenQueue(ctx context.Context, waiting Waiting) (*tasks.Service, error) {
-	q, err := OpenQueue(ctx, s.Conf, waiting)
+	q, err := openQueue(ctx, s.Conf, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 // OpenAskSocket lets other processes of this user ask through the web page. It is optional.
 func (s *Server) OpenAskSocket() (closeIt func()) {
 	warn := func(err error) { s.o.Warn("other processes cannot ask at the page", err) }
-	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked,
+	closeIt, err := (&asksocket.Server{Dir: askSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked,
 		Warn: warn}).Open()
 	if err != nil {
 		warn(err)

@@ -31,7 +31,7 @@ func OpenTaskQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*
 	if err != nil {
 		return nil, err
 	}
-	q, err := OpenQueue(ctx, conf, waiting)
+	q, err := openQueue(ctx, conf, waiting)
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -39,8 +39,8 @@ func OpenTaskQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*
 	return &TaskQueue{b, conf, q}, nil
 }
 
-// OpenQueue opens the configured queue.
-func OpenQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queue.Queue, error) {
+// openQueue opens the configured queue.
+func openQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queue.Queue, error) {
 	what := "waiting for whoever serves the queue of this machine"
 	if config.QueueURL.Of(conf).V != "" {
 		what = "waiting for the server of queue.url; it is asked again for some seconds"

@@ -36,8 +36,8 @@ type JudgeRequest struct {
 	Fresh                bool // reload the rules
 }
 
-// A JudgeResult is the answer to a JudgeRequest.
-type JudgeResult struct {
+// A judgeResult is the answer to a JudgeRequest.
+type judgeResult struct {
 	Verdicts           []plainVerdict
 	Text               string
 	Printed            plainVerdict
@@ -213,7 +213,7 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	a := JudgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program),
+	a := judgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program),
 		Declares: policy.Declares(judged.Program)}
 	for _, v := range judged.Verdicts {
 		a.Verdicts = append(a.Verdicts, plainVerdict(v))

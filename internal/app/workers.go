@@ -104,7 +104,7 @@ type remoteJudge struct {
 // ScriptAt implements [gate.Policy]. The worker parses the script itself.
 func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax.File, reprinted bool) (policy.Judged,
 	error) {
-	var a JudgeResult
+	var a judgeResult
 	if err := j.pool.Judge(ctx, JudgeRequest{Profile: j.profile, Dir: dir, Script: script, Reprinted: reprinted},
 		&a); err != nil {
 		return policy.Judged{}, err
@@ -112,7 +112,7 @@ func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax
 	return policy.Judged{Verdicts: a.verdicts(), Text: a.Text, Printed: policy.Verdict(a.Printed)}, nil
 }
 
-func (a JudgeResult) verdicts() (all []policy.Verdict) {
+func (a judgeResult) verdicts() (all []policy.Verdict) {
 	for _, v := range a.Verdicts {
 		all = append(all, policy.Verdict(v))
 	}

@@ -71,7 +71,7 @@ agent: {health: ":9464", health_public: true, log_format: json, author: "箱 <bo
 	c := mustLoad(t, w.named())
 	at := func(name string) string { return filepath.Join(w.dir, name) }
 	for _, check := range []struct{ got, want any }{
-		{GitHub.APIURL.Of(c), Value[string]{"https://github.example.com/api/v3", at(FileName) + ":3"}},
+		{GitHub.APIURL.Of(c), Value[string]{"https://github.example.com/api/v3", at(fileName) + ":3"}},
 		{GitHub.BotName.Of(c).V, "hako[bot]"},
 		{GitHub.Ready.Of(c).V, "やって"},
 		{GitHub.Repositories.Of(c).V, []string{"a/b", "c/d.e"}},
@@ -195,7 +195,7 @@ func TestForgeEnabled(t *testing.T) {
 		"gitlab: {enabled: true}":                      "false true",
 	} {
 		w := newWorld(t, "")
-		w.private(t, FileName, file)
+		w.private(t, fileName, file)
 		c := mustLoad(t, w.named())
 		if got := fmt.Sprint(GitHub.Enabled.Of(c).V, " ", GitLab.Enabled.Of(c).V); got != want {
 			t.Errorf("%s: %s", file, got)
@@ -225,7 +225,7 @@ func TestLabelsDiffer(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	w := newWorld(t, "")
-	w.private(t, FileName, "github: {token: ghp_infile1}\ngitlab: {token: glpat-infile}")
+	w.private(t, fileName, "github: {token: ghp_infile1}\ngitlab: {token: glpat-infile}")
 	w.env["GITHUB_PERSONAL_ACCESS_TOKEN"] = "ghp_inenv11\n"
 	c := mustLoad(t, w.named())
 	if v := GitHub.Token.Of(c); v != (Value[string]{"ghp_inenv11", "env GITHUB_PERSONAL_ACCESS_TOKEN"}) {
@@ -259,7 +259,7 @@ func TestTokens(t *testing.T) {
 func TestQueuePasswords(t *testing.T) {
 	const url = "nats://me:p%40ss-one@a:1, tls://s3cret-token@b:2,c:3"
 	w := newWorld(t, "")
-	w.private(t, FileName, "queue: {url: '"+url+"'}")
+	w.private(t, fileName, "queue: {url: '"+url+"'}")
 	c := mustLoad(t, w.named())
 	if got := c.Secrets(); !slices.Equal(got, []string{"p@ss-one", "p%40ss-one", "s3cret-token"}) {
 		t.Errorf("%q", got)

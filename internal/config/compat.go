@@ -75,7 +75,7 @@ func (r *compatReader) unknown(name string) error {
 	for _, c := range compatKeys {
 		names = append(names, c.name)
 	}
-	hint := "it may hold " + strings.Join(names, ", ") + "; everything else goes into " + FileName
+	hint := "it may hold " + strings.Join(names, ", ") + "; everything else goes into " + fileName
 	if near, ok := fault.Nearest(name, names); ok {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}

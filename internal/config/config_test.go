@@ -23,7 +23,7 @@ func newWorld(t testing.TB, file string) world {
 	w := world{t.TempDir(), map[string]string{}}
 	w.env["HOME"] = filepath.Join(w.dir, "home")
 	if file != "" {
-		w.write(t, FileName, file)
+		w.write(t, fileName, file)
 	}
 	return w
 }
@@ -45,7 +45,7 @@ func (w world) source() Source {
 // named is the source of one who names the file.
 func (w world) named() Source {
 	src := w.source()
-	src.File = filepath.Join(w.dir, FileName)
+	src.File = filepath.Join(w.dir, fileName)
 	return src
 }
 
@@ -106,7 +106,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(w.dir, FileName)
+	file := filepath.Join(w.dir, fileName)
 	for _, check := range []struct{ got, want any }{
 		{PolicyProfile.Of(c), Value[string]{"host", file + ":3"}},
 		{PolicyRules.Of(c), Value[string]{filepath.Join(w.dir, "my.policy"), file + ":4"}},
@@ -166,7 +166,7 @@ func TestWhichFile(t *testing.T) {
 	if got := size(w.source()); got != "1" {
 		t.Errorf("in the home: %s", got)
 	}
-	w.write(t, FileName, "execute: {size: 2}")
+	w.write(t, fileName, "execute: {size: 2}")
 	if got := size(w.source()); got != "2" {
 		t.Errorf("here: %s", got)
 	}
@@ -236,7 +236,7 @@ func TestPermissions(t *testing.T) {
 	key.secret = true
 	keys := []*spec{key, specByName()[string(ExecuteSize)]}
 	w := newWorld(t, "api: {key: hunter2}")
-	file := filepath.Join(w.dir, FileName)
+	file := filepath.Join(w.dir, fileName)
 	if _, err := load(w.source(), keys); !strings.Contains(fault.Hint(err), "chmod 600 "+file) {
 		t.Errorf("a readable key: %v", err)
 	}

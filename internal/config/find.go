@@ -13,15 +13,15 @@ import (
 	"hako/run/fault"
 )
 
-// FileName is the name of the settings file.
-const FileName = "hako.yaml"
+// fileName is the name of the settings file.
+const fileName = "hako.yaml"
 
 const maxFileSize = 1 << 20
 
 // UserFile returns the path of the user's settings file, whether it exists or not. Without a home it is in the current
 // directory.
 func UserFile() string {
-	return filepath.Join(userDir(os.LookupEnv, "XDG_CONFIG_HOME", ".config"), FileName)
+	return filepath.Join(userDir(os.LookupEnv, "XDG_CONFIG_HOME", ".config"), fileName)
 }
 
 // readFiles reads the named settings file, or else those that exist: the compatible ones, hako.yaml, which overrides
@@ -41,7 +41,7 @@ func (c *Config) readFiles(src Source) error {
 	if err := c.search(compatName, src.Dir, home, c.parseCompat); err != nil {
 		return err
 	}
-	if err := c.search(FileName, src.Dir, own, c.parse); err != nil || !src.Llmcmd || home == "" {
+	if err := c.search(fileName, src.Dir, own, c.parse); err != nil || !src.Llmcmd || home == "" {
 		return err
 	}
 	return ignoreMissing(c.readFile(filepath.Join(home, rcName), false, c.parseRC))

@@ -76,8 +76,8 @@ const (
 	DockerBaseImage       = Key[string]("command_executor.docker.base_image")
 	DockerCA              = Key[string]("command_executor.docker.ca_certificates")
 	DockerCPU             = Key[float64]("command_executor.docker.resources.cpu_limit")
-	DockerMemory          = Key[Size]("command_executor.docker.resources.memory_limit")
-	DockerDisk            = Key[Size]("command_executor.docker.resources.disk_limit")
+	DockerMemory          = Key[size]("command_executor.docker.resources.memory_limit")
+	DockerDisk            = Key[size]("command_executor.docker.resources.disk_limit")
 	DockerPids            = Key[int]("command_executor.docker.resources.pids_limit")
 	DockerExternal        = Key[bool]("command_executor.docker.network.external_access")
 	DockerWhitelist       = Key[bool]("command_executor.docker.network.whitelist_mode")
@@ -89,7 +89,7 @@ const (
 	CloneInsecure         = Key[bool]("command_executor.clone.insecure_tls")
 	CloneOwnImage         = Key[bool]("command_executor.clone.project_dockerfile")
 	ContainerTimeout      = Key[int]("command_executor.execution.timeout_seconds")
-	ContainerOutput       = Key[Size]("command_executor.execution.max_output_size")
+	ContainerOutput       = Key[size]("command_executor.execution.max_output_size")
 	CleanupInterval       = Key[int]("command_executor.cleanup.interval_hours")
 	CleanupStale          = Key[int]("command_executor.cleanup.stale_threshold_hours")
 	PoolSize              = Key[int]("command_executor.pool.size")
@@ -103,11 +103,11 @@ const (
 
 // Limits of a task, and the weight of a token in them.
 const (
-	QuotaTotal   = Key[string]("quota.total_tokens")
-	WeightInput  = Key[Weight]("quota.weights.input")
-	WeightCached = Key[Weight]("quota.weights.cached")
-	WeightOutput = Key[Weight]("quota.weights.output")
-	ModelWeights = Key[map[string]map[string]Weight]("quota.model_weights")
+	quotaTotal     = Key[string]("quota.total_tokens")
+	weightInput    = Key[tokenWeight]("quota.weights.input")
+	weightCached   = Key[tokenWeight]("quota.weights.cached")
+	weightOutput   = Key[tokenWeight]("quota.weights.output")
+	weightsByModel = Key[map[string]map[string]tokenWeight]("quota.model_weights")
 )
 
 // The tool execute.
@@ -129,7 +129,7 @@ const (
 	LlmcmdSystemPrompt  = Key[string]("llmcmd.system_prompt")
 	LlmcmdSystemPrompts = Key[map[string]string]("llmcmd.system_prompts")
 	LlmcmdInternalModel = Key[string]("llmcmd.internal_model")
-	LlmcmdTemperature   = Key[Maybe]("llmcmd.temperature")
+	LlmcmdTemperature   = Key[maybe]("llmcmd.temperature")
 	LlmcmdReadSize      = Key[int]("llmcmd.read_size")
 	LlmcmdDisableTools  = Key[bool]("llmcmd.disable_tools")
 	LlmcmdRetries       = Key[int]("llmcmd.retries")
@@ -154,11 +154,11 @@ const (
 	BashReadable    = Key[[]string]("bash_executor.readable")
 	BashProtect     = Key[[]string]("bash_executor.protect")
 	BashTimeout     = Key[time.Duration]("bash_executor.timeout")
-	BashMemory      = Key[Size]("bash_executor.memory")
+	BashMemory      = Key[size]("bash_executor.memory")
 	BashProcesses   = Key[int]("bash_executor.processes")
 	BashFiles       = Key[int]("bash_executor.files")
-	BashFileSize    = Key[Size]("bash_executor.file_size")
-	BashOutput      = Key[Size]("bash_executor.output")
+	BashFileSize    = Key[size]("bash_executor.file_size")
+	BashOutput      = Key[size]("bash_executor.output")
 )
 
 // The secretary.
@@ -225,7 +225,7 @@ const (
 
 // The queue of tasks.
 const (
-	QueueURL         = Key[Servers]("queue.url")
+	QueueURL         = Key[servers]("queue.url")
 	QueueCredentials = Key[string]("queue.credentials")
 	QueueCA          = Key[string]("queue.ca_certificates")
 	QueueName        = Key[string]("queue.name")

@@ -131,7 +131,7 @@ func atof(s string) float64 { f, _ := strconv.ParseFloat(s, 64); return f }
 
 func atod(s string) time.Duration { d, _ := time.ParseDuration(s); return d }
 
-func atosize(s string) Size { n, _ := quota.ParseSize(s); return Size(n) }
+func atosize(s string) size { n, _ := quota.ParseSize(s); return size(n) }
 
 func mcpKind([]string) kind {
 	k := kindOf(parseMCP)
@@ -197,26 +197,26 @@ func floatBetween(low, high float64) func(setting) (float64, error) {
 	}
 }
 
-// A Size is a number of bytes.
-type Size int64
+// A size is a number of bytes.
+type size int64
 
 // String returns it as it is written in the settings: 2GB, 1536KB, 100.
-func (n Size) String() string {
+func (n size) String() string {
 	for i, unit := range []string{"TB", "GB", "MB", "KB"} {
-		if whole := Size(1) << (10 * (4 - i)); n >= whole && n%whole == 0 {
+		if whole := size(1) << (10 * (4 - i)); n >= whole && n%whole == 0 {
 			return strconv.FormatInt(int64(n/whole), 10) + unit
 		}
 	}
 	return strconv.FormatInt(int64(n), 10)
 }
 
-func sizeBetween(low, high Size) func(setting) (Size, error) {
-	return func(s setting) (Size, error) {
+func sizeBetween(low, high size) func(setting) (size, error) {
+	return func(s setting) (size, error) {
 		n, err := quota.ParseSize(s.words[0])
-		if err != nil || Size(n) < low || Size(n) > high {
+		if err != nil || size(n) < low || size(n) > high {
 			return 0, fmt.Errorf("%q is not a size from %v to %v", s.words[0], low, high)
 		}
-		return Size(n), nil
+		return size(n), nil
 	}
 }
 

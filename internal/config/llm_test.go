@@ -40,7 +40,7 @@ func TestLLM(t *testing.T) {
 		"ours after it":   {"llm: {provider: ollama, ollama: {endpoint: 'gpu:1'}}\nmodel: {name: mine}\nollama: {url: 'mine:1'}", "mine 0 0 https://api.openai.com/v1  mine:1 16384"},
 	} {
 		w := newWorld(t, "")
-		w.private(t, FileName, tt.file)
+		w.private(t, fileName, tt.file)
 		if got := llmOf(mustLoad(t, w.named())); got != tt.want {
 			t.Errorf("%s\n got %q\nwant %q", what, got, tt.want)
 		}
@@ -59,7 +59,7 @@ func TestLLMPlace(t *testing.T) {
 	w.private(t, "home/.aicli.json", `{"model":"old","openai_api_key":"sk-old"}`)
 	own := w.private(t, "home/.config/hako/hako.yaml",
 		"llm:\n  provider: openai\n  openai:\n    model: gpt-x\n    api_key: sk-123456\nmodel: {context: 5}")
-	w.write(t, FileName, "model: {max_output: 9}")
+	w.write(t, fileName, "model: {max_output: 9}")
 	c := mustLoad(t, w.source())
 	if v := ModelName.Of(c); v != (Value[string]{"openai:gpt-x", own + ":4"}) {
 		t.Errorf("%+v", v)
@@ -81,7 +81,7 @@ func TestLLMOnce(t *testing.T) {
 	w := newWorld(t, "")
 	w.private(t, "home/.config/hako/hako.yaml",
 		"llm: {provider: openai, openai: {context_length: 6}}\nmodel: {context: 5, name: mine}")
-	w.write(t, FileName, "run: {turns: 3}")
+	w.write(t, fileName, "run: {turns: 3}")
 	if got := llmOf(mustLoad(t, w.source())); !strings.HasPrefix(got, "mine 5 ") {
 		t.Error(got)
 	}
@@ -103,7 +103,7 @@ func TestLLMMistakes(t *testing.T) {
 		"llm: openai":                                                  "llm must hold names and values",
 	} {
 		w := newWorld(t, "")
-		path := w.private(t, FileName, file)
+		path := w.private(t, fileName, file)
 		_, err := Load(w.named())
 		got := fmt.Sprint(err)
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(got, strings.ReplaceAll(want, "FILE", path)) {
@@ -118,7 +118,7 @@ func TestLLMMistakes(t *testing.T) {
 // The key is a secret; the name of the variable that has it is none.
 func TestLLMSecret(t *testing.T) {
 	w := newWorld(t, "")
-	path := w.private(t, FileName, "llm: {openai: {api_key: sk-123456}}")
+	path := w.private(t, fileName, "llm: {openai: {api_key: sk-123456}}")
 	c := mustLoad(t, w.named())
 	if got := c.Secrets(); len(got) != 1 || got[0] != "sk-123456" || strings.Contains(fmt.Sprint(c.Show()), "sk-123456") {
 		t.Errorf("%q, %v", got, c.Show())
@@ -131,7 +131,7 @@ func TestLLMSecret(t *testing.T) {
 		return
 	}
 	os.Chmod(path, 0o644)
-	if _, err := Load(w.named()); !strings.Contains(fault.Hint(err), "chmod 600 "+filepath.Join(w.dir, FileName)) {
+	if _, err := Load(w.named()); !strings.Contains(fault.Hint(err), "chmod 600 "+filepath.Join(w.dir, fileName)) {
 		t.Errorf("a key that others can read: %v", err)
 	}
 }

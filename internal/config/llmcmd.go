@@ -44,23 +44,23 @@ func prompts(s setting) (map[string]string, error) {
 	return tableValues(s, "text", prose, func(string) error { return nil })
 }
 
-// A Maybe is a number that need not be set. The zero Maybe is not.
-type Maybe struct {
+// A maybe is a number that need not be set. The zero Maybe is not.
+type maybe struct {
 	V   float64
 	Set bool
 }
 
 // String returns the number, or nothing.
-func (m Maybe) String() string {
+func (m maybe) String() string {
 	if !m.Set {
 		return ""
 	}
 	return strconv.FormatFloat(m.V, 'f', -1, 64)
 }
 
-func temperature(s setting) (Maybe, error) {
+func temperature(s setting) (maybe, error) {
 	f, err := floatBetween(0, 2)(s)
-	return Maybe{f, err == nil}, err
+	return maybe{f, err == nil}, err
 }
 
 // maxRead is how many bytes the read tool returns at most.

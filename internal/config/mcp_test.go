@@ -73,7 +73,7 @@ func TestMCPForms(t *testing.T) {
 			t.Error("not the same the second time")
 		}
 		k, _ := c.find("mcp_servers", "")
-		if s := k.show(c); s.Value != "github, local, wiki" || !strings.HasSuffix(s.From, FileName+":3") {
+		if s := k.show(c); s.Value != "github, local, wiki" || !strings.HasSuffix(s.From, fileName+":3") {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -85,7 +85,7 @@ func TestMCPForms(t *testing.T) {
 // Nothing that is printed of a server shows its keys.
 func TestMCPSecrets(t *testing.T) {
 	w := newWorld(t, "")
-	path := w.private(t, FileName,
+	path := w.private(t, fileName,
 		`mcp_servers: {a: {command: x, env: {A: literal-key, B: "pre-${VAR}", C: "", D: "on"}}, b: {url: "https://h/", headers: {Authorization: Bearer header-key, X-One: "Bearer ${NONE}", X-Two: "Bearer ${PART}-${NONE}"}}}`)
 	w.env["VAR"], w.env["PART"] = "from-env", "part-of-it"
 	c := mustLoad(t, w.named())

@@ -61,7 +61,7 @@ search: {provider: searxng, searxng_url: "https://searx.example/x/", google_cse_
 web: {url_prefixes: ["https://example.com/"]}
 `)
 	c := mustLoad(t, w.named())
-	file := filepath.Join(w.dir, FileName)
+	file := filepath.Join(w.dir, fileName)
 	for _, check := range []struct{ got, want any }{
 		{ModelName.Of(c), Value[string]{"ollama:qwen3", file + ":2"}},
 		{ModelContext.Of(c).V, 32000},

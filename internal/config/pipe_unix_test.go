@@ -15,7 +15,7 @@ import (
 // An unpacked archive may hold a pipe: opening it would wait for its writer.
 func TestPipeForAFile(t *testing.T) {
 	w := newWorld(t, "")
-	if err := syscall.Mkfifo(filepath.Join(w.dir, FileName), 0o600); err != nil {
+	if err := syscall.Mkfifo(filepath.Join(w.dir, fileName), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

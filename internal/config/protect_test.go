@@ -10,7 +10,7 @@ import (
 // TestSettingsAreProtected checks that the files settings are read from are among
 // the names that nobody in a sandbox can write.
 func TestSettingsAreProtected(t *testing.T) {
-	for _, name := range []string{FileName, compatName} {
+	for _, name := range []string{fileName, compatName} {
 		if !slices.Contains(protect.Default(), name) {
 			t.Errorf("%s is not protected", name)
 		}

@@ -52,7 +52,7 @@ func rcKeys() []rcKey {
 		{"system_prompt", "", string(LlmcmdSystemPrompt), rcText, nil},
 		{"default_prompt", "", string(LlmcmdPreset), rcText, nil},
 		{"disable_tools", "", string(LlmcmdDisableTools), rcBool, enabledOrDisabled},
-		{"quota_max_tokens", "", string(QuotaTotal), rcNumber, noneIfZero},
+		{"quota_max_tokens", "", string(quotaTotal), rcNumber, noneIfZero},
 	}
 }
 

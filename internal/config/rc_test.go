@@ -74,7 +74,7 @@ func TestRCForms(t *testing.T) {
 			{ModelName.Of(c).V, "gpt-4o"},
 			{LlmcmdInternalModel.Of(c).V, "gpt-4o-mini"},
 			{ModelMaxOutput.Of(c).V, 32768},
-			{LlmcmdTemperature.Of(c).V, Maybe{0.1, true}},
+			{LlmcmdTemperature.Of(c).V, maybe{0.1, true}},
 			{c.Budget(quota.DefaultLimits()).Calls, int64(1000)},
 			{ModelTimeout.Of(c).V, time.Hour},
 			{c.Limits(quota.Strict()).FileSize, int64(100 << 20)},
@@ -208,7 +208,7 @@ func TestRCOrder(t *testing.T) {
 	check("by hako's variable", w.llmcmd(), "aicli [other.json]")
 	delete(w.env, "HOME")
 	delete(w.env, "HAKO_CONFIG")
-	w.write(t, FileName, "run: {turns: 1}")
+	w.write(t, fileName, "run: {turns: 1}")
 	check("without a home", w.llmcmd(), " [hako.yaml]")
 	src = w.llmcmd()
 	src.File = filepath.Join(w.dir, "none.rc")
@@ -408,7 +408,7 @@ func TestRCKeyStaysAtHome(t *testing.T) {
 	if _, err := Load(w.llmcmd()); fault.KindOf(err) != fault.Denied {
 		t.Error(err)
 	}
-	w.write(t, FileName, "openai: {base_url: 'http://127.0.0.1:9/v1'}")
+	w.write(t, fileName, "openai: {base_url: 'http://127.0.0.1:9/v1'}")
 	if _, err := Load(w.llmcmd()); fault.KindOf(err) != fault.Denied {
 		t.Errorf("to a port of this machine: %v", err)
 	}
@@ -427,7 +427,7 @@ func TestTablesInYAML(t *testing.T) {
 		perModel["gpt-4.1-mini"] != (quota.Weights{Input: 8, Cached: 2, Output: 7}) || perModel["none"] != usual {
 		t.Errorf("%v, %v", usual, perModel)
 	}
-	if c.SystemPrompt("qwen3:8b") != "One.\nTwo." || LlmcmdTemperature.Of(c).V != (Maybe{0, true}) ||
+	if c.SystemPrompt("qwen3:8b") != "One.\nTwo." || LlmcmdTemperature.Of(c).V != (maybe{0, true}) ||
 		LlmcmdRetryDelay.Of(c).V != 0 || fmt.Sprint(c.Presets()) != "[{p  T}]" {
 		t.Errorf("%+v", c.Show())
 	}

@@ -258,7 +258,7 @@ func (r *rcJSON) weights(what string, take func(field, word string) error) error
 }
 
 func (r *rcJSON) modelWeights(what string) error {
-	return r.rows(what, string(ModelWeights), func(model string) (map[string]string, error) {
+	return r.rows(what, string(weightsByModel), func(model string) (map[string]string, error) {
 		fields := make(map[string]string)
 		err := r.weights(model, func(field, word string) error {
 			fields[field] = word

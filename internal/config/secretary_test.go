@@ -23,7 +23,7 @@ bash_executor:
 `)
 	c := mustLoad(t, w.named())
 	got := fmt.Sprint(BashEnabled.Of(c), BashRequery.Of(c), BashLogCommands.Of(c), BashMaxActions.Of(c), BashTimeout.Of(c))
-	file := filepath.Join(w.dir, FileName)
+	file := filepath.Join(w.dir, fileName)
 	if want := fmt.Sprintf("{true %[1]s:4} {true %[1]s:5} {false %[1]s:6} {7 %[1]s:7} {45s %[1]s:8}", file); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -158,7 +158,7 @@ func TestSecretaryCommands(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for n, want := range map[Size]string{0: "0", 1023: "1023", 1024: "1KB", 1536: "1536", 1536 << 10: "1536KB",
+	for n, want := range map[size]string{0: "0", 1023: "1023", 1024: "1KB", 1536: "1536", 1536 << 10: "1536KB",
 		2 << 30: "2GB", 1 << 40: "1TB", 1 << 50: "1024TB"} {
 		if got := n.String(); got != want {
 			t.Errorf("%d: %s", n, got)

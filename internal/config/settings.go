@@ -118,9 +118,9 @@ var computedDefaults = map[string]func(*Config) []string{
 	"github.enabled":        hasAccount("github"),
 	"gitlab.enabled":        hasAccount("gitlab"),
 	"bash_executor.protect": func(*Config) []string { return protect.Default() },
-	"quota.weights.input":   func(*Config) []string { return []string{Weight(quota.DefaultWeights().Input).String()} },
-	"quota.weights.cached":  func(*Config) []string { return []string{Weight(quota.DefaultWeights().Cached).String()} },
-	"quota.weights.output":  func(*Config) []string { return []string{Weight(quota.DefaultWeights().Output).String()} },
+	"quota.weights.input":   func(*Config) []string { return []string{tokenWeight(quota.DefaultWeights().Input).String()} },
+	"quota.weights.cached":  func(*Config) []string { return []string{tokenWeight(quota.DefaultWeights().Cached).String()} },
+	"quota.weights.output":  func(*Config) []string { return []string{tokenWeight(quota.DefaultWeights().Output).String()} },
 }
 
 // value returns the value of a setting and its origin.

@@ -288,12 +288,12 @@ func uuid(s setting) (string, error) {
 	return word, nil
 }
 
-// Servers are comma-separated URLs of NATS servers. They may contain passwords: String omits them, string(s) does
+// servers are comma-separated URLs of NATS servers. They may contain passwords: String omits them, string(s) does
 // not.
-type Servers string
+type servers string
 
 // String returns the URLs without names and passwords.
-func (s Servers) String() string {
+func (s servers) String() string {
 	all := splitList(string(s))
 	for i, one := range all {
 		if scheme, host := withoutUser(one); host != "" {
@@ -316,7 +316,7 @@ func withoutUser(address string) (scheme, host string) {
 }
 
 // natsServers does not show an invalid URL, because it may contain a password.
-func natsServers(s setting) (Servers, error) {
+func natsServers(s setting) (servers, error) {
 	for _, one := range splitList(s.words[0]) {
 		if !strings.Contains(one, "://") {
 			one = "nats://" + one
@@ -327,7 +327,7 @@ func natsServers(s setting) (Servers, error) {
 			return "", errors.New("it is not an address such as nats://127.0.0.1:4222, or several with commas between")
 		}
 	}
-	return Servers(strings.TrimSpace(s.words[0])), nil
+	return servers(strings.TrimSpace(s.words[0])), nil
 }
 
 // serverPasswords returns the passwords in URLs, as written and unescaped. A name without a password is a token.

@@ -36,7 +36,7 @@ func MisspeltVariables(environ []string) (notes []string) {
 			continue
 		}
 		if known == nil {
-			known = Variables()
+			known = variables()
 		}
 		if meant := nearestVariable(name, known); meant != "" {
 			notes = append(notes, "the variable "+name+" means nothing to hako; did you mean "+meant+"?")
@@ -45,8 +45,8 @@ func MisspeltVariables(environ []string) (notes []string) {
 	return notes
 }
 
-// Variables returns all variables with such a prefix that are read.
-func Variables() []string {
+// variables returns all variables with such a prefix that are read.
+func variables() []string {
 	names := slices.Clone(otherVariables)
 	for _, k := range specs() {
 		names = append(names, strings.Fields(k.env)...)

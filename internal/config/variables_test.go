@@ -46,7 +46,7 @@ func TestMisspeltVariables(t *testing.T) {
 // who sets them would be told that they mean nothing.
 func TestVariablesAreListed(t *testing.T) {
 	literal := regexp.MustCompile(`"((?:HAKO|LLMCMD|AICLI)_[A-Z][A-Z0-9_]*[A-Z0-9])[="]`)
-	known := Variables()
+	known := variables()
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err

@@ -8,7 +8,7 @@ import (
 )
 
 // maxWork is how many bytes a [MemberStream] parses in search of an object: it starts again with every piece.
-const maxWork = 4 * Largest
+const maxWork = 4 * largest
 
 // Find returns the first object in a text that has one of the members. Reasoning before the answer is skipped. It is an
 // error if it is ambiguous which of two objects is the answer: one of them may be a quotation.
@@ -20,7 +20,7 @@ func Find(text string, members ...string) (Value, error) {
 // names follows a quote and a colon follows it, the string before was never closed. It ends there, as truncated, and so
 // does the object: what follows may be a quotation.
 func FindAmong(text string, names []string, members ...string) (Value, error) {
-	if len(text) > Largest {
+	if len(text) > largest {
 		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
 	}
 	if v, ok := proper(text); ok {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Largest is the size of the longest text that is parsed.
-const Largest = 256 << 10
+// largest is the size of the longest text that is parsed.
+const largest = 256 << 10
 
 // maxDepth is how deep values may be nested.
 const maxDepth = 64

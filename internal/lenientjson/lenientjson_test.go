@@ -95,7 +95,7 @@ func TestFindNothing(t *testing.T) {
 			t.Errorf("%.20q: %+v, %v", in, v, err)
 		}
 	}
-	if _, err := Find(strings.Repeat(" ", Largest+1), "text"); fault.KindOf(err) != fault.TooLarge {
+	if _, err := Find(strings.Repeat(" ", largest+1), "text"); fault.KindOf(err) != fault.TooLarge {
 		t.Error(err)
 	}
 }
@@ -129,7 +129,7 @@ func TestHostileTextsTakeNoTime(t *testing.T) {
 	for _, piece := range []string{`{`, `[`, `"`, `" `, `","`, `"a":`, `{"a":`, `\`, `\u`, `'`, `“`, `/*`, `//`, `#`,
 		`"text":`, `{"text":"`, `"a" `, "\n", ":", `x" y`, `</think>`, "\x00", `</think>{"`, `["</think>[",`, `{a `, `{/*`,
 		`｛`, "`"} {
-		text := `{"x":` + strings.Repeat(piece, (Largest-10)/len(piece))
+		text := `{"x":` + strings.Repeat(piece, (largest-10)/len(piece))
 		Find(text, "text")
 		var l MemberStream
 		for i := 0; i < len(text); i += 1000 {

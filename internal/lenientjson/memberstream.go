@@ -26,7 +26,7 @@ const near = 64
 
 // Hear adds the next piece and returns the part of the member in it.
 func (l *MemberStream) Hear(piece string) string {
-	if l.received.Len()+len(piece) > Largest || l.decoder != nil && l.decoder.done {
+	if l.received.Len()+len(piece) > largest || l.decoder != nil && l.decoder.done {
 		return ""
 	}
 	before := l.received.Len()

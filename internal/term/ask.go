@@ -30,7 +30,7 @@ func (s Streams) Ask() func(context.Context, gate.Question) (gate.Answer, error)
 
 // askOne asks a question while nobody else writes to the terminal.
 func (s Streams) askOne(ctx context.Context, q gate.Question) (gate.Answer, error) {
-	screen := FileOf(s.Err)
+	screen := fileOf(s.Err)
 	s.settle(ctx, screen)
 	text := questionText(q, sizeOf(screen))
 	for range maxTries {
@@ -55,7 +55,7 @@ const settleTime = 150 * time.Millisecond
 // settle brings the terminal to a known state. Standard output may be a pipe to the same terminal, so its data is
 // drained first, for at most a second.
 func (s Streams) settle(ctx context.Context, screen *os.File) {
-	if out := FileOf(s.Out); out != nil && !Is(out) {
+	if out := fileOf(s.Out); out != nil && !Is(out) {
 		for end := time.Now().Add(time.Second); unread(out) > 0 && ctx.Err() == nil && time.Now().Before(end); {
 			wait(ctx, 10*time.Millisecond)
 		}

@@ -56,9 +56,9 @@ func (o *lockedOutput) WriteString(s string) (int, error) {
 // equal.
 func locked(out, err io.Writer) (io.Writer, io.Writer, *outputLock) {
 	lock := newOutputLock()
-	lockedErr := &lockedOutput{to: err, file: FileOf(err), lock: lock}
-	if f := FileOf(out); f != nil && f == lockedErr.file {
+	lockedErr := &lockedOutput{to: err, file: fileOf(err), lock: lock}
+	if f := fileOf(out); f != nil && f == lockedErr.file {
 		return lockedErr, lockedErr, lock
 	}
-	return &lockedOutput{to: out, file: FileOf(out), lock: lock}, lockedErr, lock
+	return &lockedOutput{to: out, file: fileOf(out), lock: lock}, lockedErr, lock
 }

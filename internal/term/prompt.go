@@ -29,7 +29,7 @@ type Prompt struct {
 // exit status.
 func (b *Prompt) Run(ctx context.Context) (status int, err error) {
 	fmt.Fprintf(b.Err, "%s: a closed shell; help lists the commands, exit or Ctrl-D leaves\n", b.Name)
-	t := NewEditor(FileOf(b.In), b.Keys, b.Err)
+	t := NewEditor(fileOf(b.In), b.Keys, b.Err)
 	t.edit.AutoCompleteCallback = b.complete
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ends a command, not the session
 	for {

@@ -55,26 +55,26 @@ func (s Streams) ReadScript(program string, args []string, req *run.Request) err
 
 // Is reports whether a stream is a terminal.
 func Is(stream any) bool {
-	f := FileOf(stream)
+	f := fileOf(stream)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// FileOf returns the file behind a stream; nil means none.
-func FileOf(stream any) *os.File {
+// fileOf returns the file behind a stream; nil means none.
+func fileOf(stream any) *os.File {
 	switch s := stream.(type) {
 	case *os.File:
 		return s
 	case *lockedOutput:
 		return s.file
 	case *Written:
-		return FileOf(s.Writer)
+		return fileOf(s.Writer)
 	}
 	return nil
 }
 
 // Columns returns the width of a terminal; zero means unknown.
 func Columns(out io.Writer) int {
-	if f := FileOf(out); f != nil {
+	if f := fileOf(out); f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}

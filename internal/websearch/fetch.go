@@ -20,9 +20,9 @@ import (
 
 // Defaults of a Fetcher.
 const (
-	DefaultMaxBytes     = 1 << 20
-	DefaultTimeout      = 20 * time.Second
-	DefaultMaxRedirects = 5
+	defaultMaxBytes     = 1 << 20
+	defaultTimeout      = 20 * time.Second
+	defaultMaxRedirects = 5
 )
 
 // userAgent is the User-Agent of all requests.
@@ -219,7 +219,7 @@ func (f *Fetcher) Wait() time.Duration {
 	if f != nil && f.Timeout > 0 {
 		return f.Timeout
 	}
-	return DefaultTimeout
+	return defaultTimeout
 }
 
 // Limit returns the maximal size of a page.
@@ -227,9 +227,9 @@ func (f *Fetcher) Limit() int64 {
 	if f != nil && f.MaxBytes > 0 {
 		return f.MaxBytes
 	}
-	return DefaultMaxBytes
+	return defaultMaxBytes
 }
 
 func (f *Fetcher) maxRedirects() int {
-	return max(cmp.Or(f.MaxRedirects, DefaultMaxRedirects), 0)
+	return max(cmp.Or(f.MaxRedirects, defaultMaxRedirects), 0)
 }

@@ -14,8 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultPassage is the default size of a passage in bytes.
-const DefaultPassage = 4096
+// defaultPassage is the default size of a passage in bytes.
+const defaultPassage = 4096
 
 const (
 	keptPages = 16
@@ -93,7 +93,7 @@ func passage(text string, start, size int64) (part string, next *int64) {
 	if start >= total {
 		return "", nil
 	}
-	size = cmp.Or(size, DefaultPassage)
+	size = cmp.Or(size, defaultPassage)
 	if size < 0 || size >= total-start {
 		return text[start:], nil
 	}

@@ -43,8 +43,8 @@ type Hit struct {
 
 // Limits of a query.
 const (
-	DefaultCount = 5
-	MaxCount     = 20
+	defaultCount = 5
+	maxCount     = 20
 	maxQuery     = 2048 // bytes; engines take less
 )
 
@@ -147,15 +147,15 @@ func (q Query) check() (Query, error) {
 		return bad("there is nothing to search for", "give a few words")
 	case len(q.Text) > maxQuery:
 		return bad("the query is longer than "+strconv.Itoa(maxQuery)+" bytes", "search for fewer words")
-	case q.Count < 0 || q.Count > MaxCount:
-		return bad("the count is "+strconv.Itoa(q.Count)+", outside 1 to "+strconv.Itoa(MaxCount),
-			"leave it out for "+strconv.Itoa(DefaultCount))
+	case q.Count < 0 || q.Count > maxCount:
+		return bad("the count is "+strconv.Itoa(q.Count)+", outside 1 to "+strconv.Itoa(maxCount),
+			"leave it out for "+strconv.Itoa(defaultCount))
 	case !isLang(q.Lang):
 		return bad("the language "+strconv.Quote(cut(q.Lang))+" is not a code", `write it as "ja", "en" or "pt-br"`)
 	case !slices.Contains([]string{"", "day", "week", "month", "year"}, q.Freshness):
 		return bad("the freshness "+strconv.Quote(cut(q.Freshness))+" is not known", "it is day, week, month or year")
 	}
-	q.Count = cmp.Or(q.Count, DefaultCount)
+	q.Count = cmp.Or(q.Count, defaultCount)
 	return q, nil
 }
 

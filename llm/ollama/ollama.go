@@ -19,9 +19,9 @@ import (
 
 // Defaults of the options.
 const (
-	DefaultURL    = "http://127.0.0.1:11434"
-	DefaultNumCtx = 16384
-	DefaultIdle   = 5 * time.Minute
+	defaultURL    = "http://127.0.0.1:11434"
+	defaultNumCtx = 16384
+	defaultIdle   = 5 * time.Minute
 )
 
 // Options are the settings of the provider.
@@ -46,7 +46,7 @@ type model struct {
 // New returns a model of an Ollama server.
 func New(name string, o Options) llm.Model {
 	if o.NumCtx <= 0 {
-		o.NumCtx = DefaultNumCtx
+		o.NumCtx = defaultNumCtx
 	}
 	m := &model{name: name, o: o, peer: newPeer("ask model", name, o)}
 	m.to, m.err = m.peer.Resolve(Normalize(o.URL), "/api/chat")
@@ -55,7 +55,7 @@ func New(name string, o Options) llm.Model {
 
 func newPeer(op, name string, o Options) wire.Service {
 	if o.Idle <= 0 {
-		o.Idle = DefaultIdle
+		o.Idle = defaultIdle
 	}
 	return wire.Service{
 		Op: op, Subject: name, Who: "ollama", Idle: o.Idle, Client: wire.NewClient(o.Client),

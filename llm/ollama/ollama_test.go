@@ -208,15 +208,15 @@ func TestTooManyCalls(t *testing.T) {
 
 func TestNormalize(t *testing.T) {
 	for host, want := range map[string]string{
-		"": DefaultURL, "  ": DefaultURL, "0.0.0.0": DefaultURL, "0.0.0.0:11434": DefaultURL, ":11434": DefaultURL,
-		"127.0.0.1": DefaultURL,
+		"": defaultURL, "  ": defaultURL, "0.0.0.0": defaultURL, "0.0.0.0:11434": defaultURL, ":11434": defaultURL,
+		"127.0.0.1": defaultURL,
 		"host":      "http://host:11434", "host:80": "http://host:80", "http://host": "http://host",
 		"https://host/":             "https://host",
 		"https://host:8443/ollama/": "https://host:8443/ollama", "host/ollama": "http://host:11434/ollama",
 		"::1": "http://[::1]:11434", "[::1]": "http://[::1]:11434", "[::]:8080": "http://[::1]:8080",
 		"::":     "http://[::1]:11434",
 		`"host"`: "http://host:11434", "http://0.0.0.0:1": "http://127.0.0.1:1", "https://u:p@host": "https://u:p@host",
-		DefaultURL: DefaultURL, "http://": "http://127.0.0.1",
+		defaultURL: defaultURL, "http://": "http://127.0.0.1",
 	} {
 		if got := Normalize(host); got != want {
 			t.Errorf("%q: %s, want %s", host, got, want)

@@ -20,8 +20,8 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultURL is OpenAI's own service.
-const DefaultURL = "https://api.openai.com/v1"
+// defaultURL is OpenAI's own service.
+const defaultURL = "https://api.openai.com/v1"
 
 // Options are the settings of the provider.
 type Options struct {
@@ -47,7 +47,7 @@ func newService(op, model, path string, o Options) service {
 		Op: op, Subject: model, Down: "check the base URL, and that the server is running",
 		Key: strings.TrimSpace(o.Key), KeyFrom: o.KeyFrom, Idle: o.Idle, Client: wire.NewClient(o.Client),
 	}}
-	s.to, s.err = s.peer.Resolve(cmp.Or(strings.TrimSpace(o.BaseURL), DefaultURL), path)
+	s.to, s.err = s.peer.Resolve(cmp.Or(strings.TrimSpace(o.BaseURL), defaultURL), path)
 	s.ours = s.to.Host == "api.openai.com" || strings.HasSuffix(s.to.Host, ".api.openai.com")
 	s.peer.Who = s.to.Host
 	if s.ours {

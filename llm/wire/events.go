@@ -46,8 +46,8 @@ func (e *Events) Next() (Event, error) {
 		} else {
 			e.name = e.name[:0]
 		}
-		if len(e.data) > MaxLine {
-			return Event{}, ErrLong
+		if len(e.data) > maxLine {
+			return Event{}, errLong
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line that is read, in bytes.
-const MaxLine = 8 << 20
+// maxLine is the longest line that is read, in bytes.
+const maxLine = 8 << 20
 
-// ErrLong is the error of a line that is longer than MaxLine.
-var ErrLong = errors.New("a line of more than 8 MB")
+// errLong is the error of a line that is longer than MaxLine.
+var errLong = errors.New("a line of more than 8 MB")
 
 // Lines reads a text line by line.
 type Lines struct {
@@ -33,8 +33,8 @@ func (l *Lines) Next() (line []byte, whole bool, err error) {
 			l.long = append(l.long, part...)
 			line = l.long
 		}
-		if len(bytes.TrimSuffix(line, []byte{'\n'})) > MaxLine {
-			return nil, false, ErrLong
+		if len(bytes.TrimSuffix(line, []byte{'\n'})) > maxLine {
+			return nil, false, errLong
 		}
 		if whole || err == io.EOF && len(line) > 0 {
 			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), whole, nil

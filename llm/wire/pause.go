@@ -12,8 +12,8 @@ import (
 // maxRetryAfter bounds the pause that a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// OutOfCredit reports whether a refusal is about billing. Retrying does not help.
-func OutOfCredit(r *llm.Refusal) bool {
+// outOfCredit reports whether a refusal is about billing. Retrying does not help.
+func outOfCredit(r *llm.Refusal) bool {
 	switch r.Code {
 	case "insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active":
 		return true
@@ -25,7 +25,7 @@ func OutOfCredit(r *llm.Refusal) bool {
 // statuses that are not plainly our fault.
 func retryable(r *llm.Refusal, status int, should string) bool {
 	switch {
-	case OutOfCredit(r) || r.Code == llm.ContextOverflow:
+	case outOfCredit(r) || r.Code == llm.ContextOverflow:
 		return false
 	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusNotFound:

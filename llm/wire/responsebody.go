@@ -39,7 +39,7 @@ type ResponseBody struct {
 // newBody starts the idle timer of a request.
 func (p *Service) newBody(caller context.Context) *ResponseBody {
 	a := &ResponseBody{peer: p, caller: caller, idle: max(p.Idle, 0), left: maxBody}
-	a.idle = cmp.Or(a.idle, DefaultIdle)
+	a.idle = cmp.Or(a.idle, defaultIdle)
 	a.ctx, a.cancel = context.WithCancelCause(caller)
 	a.timer = time.AfterFunc(a.idle, func() { a.cancel(errIdle) })
 	return a
@@ -115,7 +115,7 @@ func (a *ResponseBody) WrapError(err error) error {
 		return err
 	case a.caller.Err() != nil:
 		return context.Cause(a.caller)
-	case errors.Is(err, ErrLong):
+	case errors.Is(err, errLong):
 		return a.peer.fault(fault.TooLarge, "the response has "+err.Error(), "")
 	}
 	return a.peer.Truncated()

@@ -164,7 +164,7 @@ func (p *Service) explain(r *llm.Refusal) (why, hint string) {
 	case r.Code == llm.ContextOverflow:
 		return "the dialog is too long for the model",
 			"begin a new one, give it less to read, or take a model that holds more"
-	case OutOfCredit(r):
+	case outOfCredit(r):
 		return p.Who + " says that the account is out of credit" + status,
 			"check plan and billing of the account that the key" + p.keyOrigin() + " belongs to"
 	case r.Status == http.StatusUnauthorized && p.Key == "":

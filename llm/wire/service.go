@@ -21,8 +21,8 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultIdle is how long a server may be silent.
-const DefaultIdle = 2 * time.Minute
+// defaultIdle is how long a server may be silent.
+const defaultIdle = 2 * time.Minute
 
 // A Service is the HTTP service of a provider. It is safe for concurrent use.
 type Service struct {
@@ -83,7 +83,7 @@ func (p *Service) Get(ctx context.Context, to Address, into any) error {
 		return err
 	}
 	defer answer.Close()
-	data, err := io.ReadAll(io.LimitReader(answer, MaxLine))
+	data, err := io.ReadAll(io.LimitReader(answer, maxLine))
 	if err != nil {
 		return err
 	}

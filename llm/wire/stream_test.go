@@ -62,10 +62,10 @@ type stuck struct{}
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
 func TestLineLengths(t *testing.T) {
-	text := strings.Repeat("x", MaxLine)
-	for end, want := range map[string]error{"": nil, "\n": nil, "x": ErrLong, "x\n": ErrLong} {
+	text := strings.Repeat("x", maxLine)
+	for end, want := range map[string]error{"": nil, "\n": nil, "x": errLong, "x\n": errLong} {
 		line, whole, err := NewLines(io.MultiReader(strings.NewReader(text), strings.NewReader(end))).Next()
-		if err != want || err == nil && (len(line) != MaxLine || whole != (end == "\n")) {
+		if err != want || err == nil && (len(line) != maxLine || whole != (end == "\n")) {
 			t.Errorf("%q at the end: %d bytes, %v, %v", end, len(line), whole, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestEvents(t *testing.T) {
 
 func TestEventsTooLong(t *testing.T) {
 	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
-	if _, err := events(strings.NewReader(strings.Repeat(line, 9) + "\n")); err != ErrLong {
+	if _, err := events(strings.NewReader(strings.Repeat(line, 9) + "\n")); err != errLong {
 		t.Errorf("%v", err)
 	}
 	broken := errors.New("broken")

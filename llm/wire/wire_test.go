@@ -219,7 +219,7 @@ func TestExplainAnswers(t *testing.T) {
 	mine := &fault.Error{Op: "x"}
 	for err, want := range map[error]string{
 		io.EOF:  "ask model m: the response was truncated: the stream ended before it was complete",
-		ErrLong: "ask model m: the response has a line of more than 8 MB",
+		errLong: "ask model m: the response has a line of more than 8 MB",
 		mine:    "x",
 	} {
 		if got := a.WrapError(err); got.Error() != want {

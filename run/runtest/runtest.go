@@ -2,7 +2,7 @@
 // callers may rely on, whichever runner carries a script out.
 //
 // Its scripts use only what every runner has: shell syntax and a handful of
-// commands that are named in [Commands]. The rule to keep: a new promise of
+// commands that are named in [commands]. The rule to keep: a new promise of
 // package run gets its case here before anybody relies on it.
 package runtest
 
@@ -24,8 +24,8 @@ import (
 	"hako/run/fault"
 )
 
-// Commands are what a runner must offer for the suite.
-var Commands = []string{"echo", "cat", "printf", "true", "false", "test", "cd", "pwd", "exit", "sleep", "mkdir", "seq",
+// commands are what a runner must offer for the suite.
+var commands = []string{"echo", "cat", "printf", "true", "false", "test", "cd", "pwd", "exit", "sleep", "mkdir", "seq",
 	"wc", "env"}
 
 // Test runs the suite. make returns a new runner, standing in a directory of its

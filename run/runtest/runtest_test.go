@@ -73,9 +73,9 @@ func TestBash(t *testing.T) {
 	Test(t, func(t *testing.T) run.Runner { return bash{t.TempDir()} })
 }
 
-// TestCommandsAreNamed keeps [Commands] true, as runners are built from it.
+// TestCommandsAreNamed keeps [commands] true, as runners are built from it.
 func TestCommandsAreNamed(t *testing.T) {
-	text := strings.Join(Commands, " ")
+	text := strings.Join(commands, " ")
 	for _, name := range []string{"cat", "seq", "sleep", "mkdir", "wc", "env"} {
 		if !strings.Contains(text, name) {
 			t.Errorf("%s is not in the list", name)

@@ -27,11 +27,11 @@ const (
 // maxDepth bounds how deep groups nest: matching calls itself for each level.
 const maxDepth = 250
 
-// ErrStopped is the error of a pattern that the check did not let be read.
-var ErrStopped = errors.New("pattern not read to its end")
+// errStopped is the error of a pattern that the check did not let be read.
+var errStopped = errors.New("pattern not read to its end")
 
-// ErrDepth is the error of a pattern whose groups are nested too deep.
-var ErrDepth = errors.New("pattern nested too deep")
+// errDepth is the error of a pattern whose groups are nested too deep.
+var errDepth = errors.New("pattern nested too deep")
 
 // A Pattern is a compiled shell pattern, safe for concurrent use.
 type Pattern struct {
@@ -49,8 +49,8 @@ type Pattern struct {
 	groups bool     // it has an extended form
 }
 
-// HasMeta reports whether s has a character that is special in a pattern.
-func HasMeta(s string) bool { return strings.ContainsAny(s, `*?[\`) }
+// hasMeta reports whether s has a character that is special in a pattern.
+func hasMeta(s string) bool { return strings.ContainsAny(s, `*?[\`) }
 
 // Quote returns a pattern that matches s and nothing else.
 func Quote(s string) string {

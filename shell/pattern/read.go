@@ -60,10 +60,10 @@ func (r *reader) read() ([]node, error) {
 			n = r.char(i)
 		}
 		if len(r.stack) > maxDepth {
-			return nil, ErrDepth
+			return nil, errDepth
 		}
 		if !r.spend(64) {
-			return nil, ErrStopped
+			return nil, errStopped
 		}
 		i += n
 	}

@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Error texts are those of the C library: users and scripts know them.
+// syntaxError texts are those of the C library: users and scripts know them.
 const (
-	errBracket   = Error("Unmatched [, [^, [:, [., or [=")
-	errParen     = Error("Unmatched ( or \\(")
-	errParenEnd  = Error("Unmatched ) or \\)")
-	errBrace     = Error("Unmatched \\{")
-	errInterval  = Error("Invalid content of \\{\\}")
-	errPreceding = Error("Invalid preceding regular expression")
-	errBackslash = Error("Trailing backslash")
-	errRef       = Error("Invalid back reference")
-	errRange     = Error("Invalid range end")
-	errClass     = Error("Invalid character class name")
-	errCollate   = Error("Invalid collation character")
-	errTooBig    = Error("Regular expression too big")
-	errNotClass  = Error("character class syntax is [[:space:]], not [:space:]")
+	errBracket   = syntaxError("Unmatched [, [^, [:, [., or [=")
+	errParen     = syntaxError("Unmatched ( or \\(")
+	errParenEnd  = syntaxError("Unmatched ) or \\)")
+	errBrace     = syntaxError("Unmatched \\{")
+	errInterval  = syntaxError("Invalid content of \\{\\}")
+	errPreceding = syntaxError("Invalid preceding regular expression")
+	errBackslash = syntaxError("Trailing backslash")
+	errRef       = syntaxError("Invalid back reference")
+	errRange     = syntaxError("Invalid range end")
+	errClass     = syntaxError("Invalid character class name")
+	errCollate   = syntaxError("Invalid collation character")
+	errTooBig    = syntaxError("Regular expression too big")
+	errNotClass  = syntaxError("character class syntax is [[:space:]], not [:space:]")
 )
 
 const (

@@ -20,7 +20,7 @@ func (p *parser) perlAtom() (*node, error) {
 	case p.take("$"):
 		return assert(p.lineEnd()), nil
 	case strings.IndexByte("*+?", c) >= 0:
-		return nil, Error("quantifier does not follow a repeatable item")
+		return nil, syntaxError("quantifier does not follow a repeatable item")
 	case p.take("("):
 		return p.perlGroup()
 	case p.take("["):
@@ -67,7 +67,7 @@ func (p *parser) perlGroup() (*node, error) {
 	if p.take("P<") || p.take("<") || p.take("'") {
 		i := strings.IndexAny(p.src[p.pos:], ">'")
 		if i <= 0 {
-			return nil, Error("syntax error in subpattern name (missing terminator?)")
+			return nil, syntaxError("syntax error in subpattern name (missing terminator?)")
 		}
 		p.names[p.src[p.pos:p.pos+i]] = p.groups - p.base + 1
 		p.pos += i + 1
@@ -100,14 +100,14 @@ func (p *parser) flags() (*node, error) {
 		case 's':
 			p.dotAll = on
 		case 'x', 'U':
-			return nil, Error(fmt.Sprintf("the flag (?%c) is not supported", c))
+			return nil, syntaxError(fmt.Sprintf("the flag (?%c) is not supported", c))
 		case ':':
 			return p.inner()
 		case ')':
 			// The rest of the enclosing group has the new flags.
 			return p.alternatives()
 		default:
-			return nil, Error("unrecognized character after (? or (?-")
+			return nil, syntaxError("unrecognized character after (? or (?-")
 		}
 	}
 	return nil, errParen
@@ -120,7 +120,7 @@ var perlChars = map[rune]rune{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'e': 0
 // perlEscape reads what follows a backslash.
 func (p *parser) perlEscape() (*node, error) {
 	if !p.more() {
-		return nil, Error("\\ at end of pattern")
+		return nil, syntaxError("\\ at end of pattern")
 	}
 	c := p.char()
 	if at, ok := perlPlaces[c]; ok {
@@ -187,7 +187,7 @@ func (p *parser) hex() (*node, error) {
 	}
 	n, err := strconv.ParseUint("0"+text, 16, 32)
 	if err != nil || n > unicode.MaxRune {
-		return nil, Error("character code point value in \\x{} or \\o{} is too large")
+		return nil, syntaxError("character code point value in \\x{} or \\o{} is too large")
 	}
 	return p.literal(rune(n)), nil
 }
@@ -210,7 +210,7 @@ func (p *parser) property(negated bool) (*node, error) {
 		table = unicode.Scripts[name]
 	}
 	if table == nil {
-		return nil, Error("unknown property name after \\P or \\p")
+		return nil, syntaxError("unknown property name after \\P or \\p")
 	}
 	s := newSet(tablePairs(table))
 	if negated {

@@ -57,14 +57,14 @@ type Options struct {
 	Hold func(bytes int64) error
 }
 
-// An Error is what is wrong with a pattern, in the words of the C library.
-type Error string
+// A syntaxError is what is wrong with a pattern, in the words of the C library.
+type syntaxError string
 
 // Error implements error.
-func (e Error) Error() string { return string(e) }
+func (e syntaxError) Error() string { return string(e) }
 
-// ErrComplex is reported by [Regexp.Err] when a match was given up.
-const ErrComplex = Error("regex too complex: matching takes too many steps")
+// errComplex is reported by [Regexp.Err] when a match was given up.
+const errComplex = syntaxError("regex too complex: matching takes too many steps")
 
 // A Regexp is a compiled pattern. It is safe for concurrent use.
 type Regexp struct {
@@ -99,10 +99,10 @@ func measure(pattern string, o Options) (size int, err error) {
 		size += len(m) + 1
 	}
 	if size > maxPattern && o.Syntax != Fixed {
-		return 0, Error("Regular expression too big: longer than 1 MB")
+		return 0, syntaxError("Regular expression too big: longer than 1 MB")
 	}
 	if size > maxFixed {
-		return 0, Error("Patterns too big: longer than 8 MB")
+		return 0, syntaxError("Patterns too big: longer than 8 MB")
 	}
 	if o.Hold != nil {
 		err = o.Hold(memoryPerPattern + memoryPerByte*int64(size))
@@ -193,11 +193,11 @@ func (re *Regexp) NumSubexp() int { return re.groups }
 // the first match.
 func (re *Regexp) Until(done <-chan struct{}) { re.done = done }
 
-// Err returns [ErrComplex] if any match was given up, and then all answers
+// Err returns [errComplex] if any match was given up, and then all answers
 // since are doubtful. Callers ask at least once before they rely on "no match".
 func (re *Regexp) Err() error {
 	if re.gaveUp.Load() {
-		return ErrComplex
+		return errComplex
 	}
 	return nil
 }

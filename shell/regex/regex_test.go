@@ -112,7 +112,7 @@ func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		pattern string
 		o       Options
-		want    Error
+		want    syntaxError
 	}{
 		{"[a", Options{}, errBracket}, {"[[:alpha:", Options{}, errBracket}, {"[[:foo:]]", Options{}, errClass},
 		{`\(a`, Options{}, errParen}, {`a\)`, Options{}, errParenEnd}, {`(a`, Options{Syntax: ERE}, errParen},

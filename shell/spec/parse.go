@@ -18,11 +18,11 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Why) }
 
-// Parse reads a text of one or more specs. After a mistake it returns an [*Error] and
+// parse reads a text of one or more specs. After a mistake it returns an [*Error] and
 // no spec.
-func Parse(text string) ([]*Spec, error) { return Dialect{}.Parse(text) }
+func parse(text string) ([]*Spec, error) { return Dialect{}.Parse(text) }
 
-// Parse is the function [Parse] for a dialect.
+// parse is the function [parse] for a dialect.
 func (d Dialect) Parse(text string) (all []*Spec, err error) {
 	p := parser{dialect: d}
 	defer func() {
@@ -48,7 +48,7 @@ func (d Dialect) Parse(text string) (all []*Spec, err error) {
 // MustParse is Parse for the text of one spec in a program. It panics if the text is
 // wrong.
 func MustParse(text string) *Spec {
-	list, err := Parse(text)
+	list, err := parse(text)
 	if err != nil {
 		panic("spec: " + err.Error())
 	}

@@ -125,7 +125,7 @@ func (s *Spec) Extra(name string) (words []string, ok bool) {
 	return strings.Fields(text), ok
 }
 
-// A Dialect is a variant of the form with more fields. [Parse] uses the zero Dialect.
+// A Dialect is a variant of the form with more fields. [parse] uses the zero Dialect.
 type Dialect struct {
 	Fields []string                // names of further fields, see [Spec.Extra]
 	Host   bool                    // for programs on a host: no help, comments anywhere, subcommands such as git push
@@ -203,7 +203,7 @@ func Lookup(name string) *Spec {
 	if err != nil {
 		return nil
 	}
-	list, err := Parse(string(text))
+	list, err := parse(string(text))
 	if err != nil || len(list) != 1 || list[0].Name != name {
 		return nil // TestFiles checks that there is none
 	}

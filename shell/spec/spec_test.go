@@ -19,7 +19,7 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := Parse(string(text))
+		list, err := parse(string(text))
 		if err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
 			continue
@@ -63,7 +63,7 @@ host: no
 `
 
 func TestParse(t *testing.T) {
-	list, err := Parse(sample)
+	list, err := parse(sample)
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -133,7 +133,7 @@ func TestParseErrors(t *testing.T) {
 		"name: a\nsummary: x\n\x00\n":         "a NUL byte",
 		"name: a\n\nhelp\nname: b\nhost: x\n": "line 5: ",
 	} {
-		list, err := Parse(text)
+		list, err := parse(text)
 		var e *Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) || list != nil {
 			t.Errorf("%q: %v, %v, want %q", text, list, err, want)
@@ -192,11 +192,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := Parse(text)
+		list, err := parse(text)
 		if (err == nil) != (len(list) > 0) {
 			t.Fatalf("%d specs, %v", len(list), err)
 		}
-		again, _ := Parse(text)
+		again, _ := parse(text)
 		for i, s := range list {
 			if !reflect.DeepEqual(s, again[i]) {
 				t.Fatal("the same text gave another spec")
@@ -209,7 +209,7 @@ func FuzzParse(f *testing.F) {
 func BenchmarkParse(b *testing.B) {
 	text, _ := files.ReadFile("grep.txt")
 	for b.Loop() {
-		if _, err := Parse(string(text)); err != nil {
+		if _, err := parse(string(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

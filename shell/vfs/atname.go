@@ -51,7 +51,7 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 	case err != nil:
 		return nil, translate(err)
 	case before.Mode()&fs.ModeSymlink != 0:
-		return nil, ErrBusy // it was a directory when the name was resolved
+		return nil, errBusy // it was a directory when the name was resolved
 	case !before.IsDir():
 		return nil, ErrNotDir
 	}
@@ -65,7 +65,7 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 	}
 	next.Close()
 	if err == nil {
-		err = ErrBusy
+		err = errBusy
 	}
 	return nil, translate(err)
 }

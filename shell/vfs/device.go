@@ -35,7 +35,7 @@ func (fullDevice) write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	return 0, ErrNoSpace
+	return 0, errNoSpace
 }
 
 func (d randomDevice) read(p []byte) (int, error) { return d.chance.read(p) }

@@ -145,7 +145,7 @@ func (r *dirBackend) mkdir(rel string, perm fs.FileMode) error {
 // else moved meanwhile may have taken it to where its target leads out.
 func (r *dirBackend) symlink(target, rel string) error {
 	if !staysInside(target, rel) {
-		return ErrNotGranted
+		return errNotGranted
 	}
 	if err := r.replace("link", rel); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (r *dirBackend) symlink(target, rel string) error {
 			return err
 		}
 		if now, err := r.root.Lstat(rel); err != nil || !os.SameFile(made, now) {
-			return errors.Join(ErrBusy, s.dir.Remove(s.name))
+			return errors.Join(errBusy, s.dir.Remove(s.name))
 		}
 		return r.again("link", rel, s, func() error { return s.dir.Remove(s.name) })
 	})
@@ -262,7 +262,7 @@ func (r *dirBackend) mayMove(op, old, new string) error {
 	if info.mode&fs.ModeSymlink != 0 {
 		target, err := r.readlink(old)
 		if err == nil && leadsOut(target, old, new) {
-			err = ErrNotGranted
+			err = errNotGranted
 		}
 		return err
 	}
@@ -296,7 +296,7 @@ func (r *dirBackend) cutLinks(old, new string) error {
 		if target, err := r.readlink(new); err != nil || !leadsOut(target, old, new) {
 			return nil
 		}
-		return errors.Join(ErrNotGranted, r.at(new, func(s atName) error { return s.dir.Remove(s.name) }))
+		return errors.Join(errNotGranted, r.at(new, func(s atName) error { return s.dir.Remove(s.name) }))
 	}
 	if !info.IsDir() || strings.Count(new, "/") >= strings.Count(old, "/") {
 		return nil

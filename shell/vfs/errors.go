@@ -20,13 +20,13 @@ var (
 	ErrNotEmpty    error = problem("Directory not empty")
 	ErrLoop        error = problem("Too many levels of symbolic links")
 	ErrReadOnly    error = problem("Read-only file system")
-	ErrNotGranted  error = problem("Operation not permitted")
+	errNotGranted  error = problem("Operation not permitted")
 	ErrCrossDevice error = problem("Invalid cross-device link")
 	ErrInvalid     error = problem("Invalid argument")
-	ErrBusy        error = problem("Device or resource busy")
-	ErrNameTooLong error = problem("File name too long")
-	ErrNoSpace     error = problem("No space left on device")
-	ErrBadFile     error = problem("Bad file descriptor")
+	errBusy        error = problem("Device or resource busy")
+	errNameTooLong error = problem("File name too long")
+	errNoSpace     error = problem("No space left on device")
+	errBadFile     error = problem("Bad file descriptor")
 )
 
 // Error implements error.
@@ -36,7 +36,7 @@ func (p problem) Error() string { return strings.ToLower(string(p[:1])) + string
 func (p problem) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
-		return p == ErrNotGranted || p == "Permission denied"
+		return p == errNotGranted || p == "Permission denied"
 	case fs.ErrNotExist:
 		return p == "No such file or directory"
 	case fs.ErrExist:

@@ -105,7 +105,7 @@ func (f *File) may(not int) error {
 	case f.closed.Load():
 		return fs.ErrClosed
 	case f.flag&(os.O_RDONLY|os.O_WRONLY|os.O_RDWR) == not:
-		return ErrBadFile
+		return errBadFile
 	case f.IsDir():
 		return ErrIsDir
 	}

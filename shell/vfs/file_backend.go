@@ -74,11 +74,11 @@ func (s *fileBackend) open(_ string, how opening) (handle, error) {
 	return how.env.openReal(s.dir, s.name, s.key, how)
 }
 
-func (s *fileBackend) mkdir(string, fs.FileMode) error { return ErrNotGranted }
-func (s *fileBackend) symlink(_, _ string) error       { return ErrNotGranted }
-func (s *fileBackend) link(_, _ string) error          { return ErrNotGranted }
-func (s *fileBackend) rename(_, _ string) error        { return ErrBusy }
-func (s *fileBackend) remove(string) error             { return ErrBusy }
+func (s *fileBackend) mkdir(string, fs.FileMode) error { return errNotGranted }
+func (s *fileBackend) symlink(_, _ string) error       { return errNotGranted }
+func (s *fileBackend) link(_, _ string) error          { return errNotGranted }
+func (s *fileBackend) rename(_, _ string) error        { return errBusy }
+func (s *fileBackend) remove(string) error             { return errBusy }
 
 func (s *fileBackend) chmod(_ string, mode fs.FileMode) error {
 	if _, err := s.lstat("."); err != nil {

@@ -14,9 +14,9 @@ const nonblock = syscall.O_NONBLOCK
 
 var errnos = map[syscall.Errno]error{
 	syscall.EISDIR: ErrIsDir, syscall.ENOTDIR: ErrNotDir, syscall.ENOTEMPTY: ErrNotEmpty,
-	syscall.ELOOP: ErrLoop, syscall.EROFS: ErrReadOnly, syscall.EPERM: ErrNotGranted,
-	syscall.EXDEV: ErrCrossDevice, syscall.EINVAL: ErrInvalid, syscall.EBUSY: ErrBusy,
-	syscall.ENAMETOOLONG: ErrNameTooLong, syscall.ENOSPC: ErrNoSpace, syscall.EBADF: ErrBadFile,
+	syscall.ELOOP: ErrLoop, syscall.EROFS: ErrReadOnly, syscall.EPERM: errNotGranted,
+	syscall.EXDEV: ErrCrossDevice, syscall.EINVAL: ErrInvalid, syscall.EBUSY: errBusy,
+	syscall.ENAMETOOLONG: errNameTooLong, syscall.ENOSPC: errNoSpace, syscall.EBADF: errBadFile,
 }
 
 func fromErrno(err error) error {

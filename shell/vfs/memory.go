@@ -245,7 +245,7 @@ func (m *memory) link(old, new string) error {
 		return err
 	}
 	if n.kind.IsDir() || n.dev != nil {
-		return ErrNotGranted
+		return errNotGranted
 	}
 	dir, name, err := m.vacancy(new)
 	if err != nil {
@@ -260,7 +260,7 @@ func (m *memory) remove(rel string) error {
 		return err
 	}
 	if rel == "." {
-		return ErrBusy
+		return errBusy
 	}
 	dir, err := m.walk(path.Dir(rel))
 	switch {

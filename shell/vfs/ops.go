@@ -102,7 +102,7 @@ func (t *FS) openLocked(name string, flag int, perm fs.FileMode) (*File, error) 
 // refused reports whether a file is there, or could be, but is not to be had.
 func refused(err error) bool {
 	kind := fault.KindOf(err)
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrNotGranted) ||
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrReadOnly) || errors.Is(err, errNotGranted) ||
 		kind == fault.Denied || kind == fault.TooLarge
 }
 
@@ -191,7 +191,7 @@ func (t *FS) Symlink(target, name string) error {
 		case target == "":
 			return fs.ErrNotExist
 		case len(target) > maxPath:
-			return ErrNameTooLong
+			return errNameTooLong
 		}
 		return b.symlink(target, p.rel)
 	})
@@ -205,7 +205,7 @@ func (t *FS) Link(old, new string) error {
 		case err != nil:
 			return err
 		case from.info.IsDir():
-			return ErrNotGranted
+			return errNotGranted
 		case from.g.b != to.g.b:
 			return ErrCrossDevice
 		case t.mayChange(from) != nil: // a name where it can be written would be a way around this
@@ -220,7 +220,7 @@ func (t *FS) Remove(name string) error {
 	var gone place
 	err := t.change("remove", name, true, func(p place, b changer) error {
 		if t.holdsGrant(p.path) {
-			return ErrBusy
+			return errBusy
 		}
 		gone = p
 		return b.remove(p.rel)
@@ -262,7 +262,7 @@ func (t *FS) renamable(from, to place) error {
 	case from.g.b != to.g.b:
 		return ErrCrossDevice
 	case t.holdsGrant(from.path) || t.holdsGrant(to.path):
-		return ErrBusy
+		return errBusy
 	}
 	return t.mayChange(to)
 }

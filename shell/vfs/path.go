@@ -54,7 +54,7 @@ func endsInSlash(name string) bool { return len(name) > 1 && name[len(name)-1] =
 // lead is resolve for names without a slash at the end.
 func (t *FS) lead(name string, follow bool) (place, error) {
 	if len(name) > maxPath {
-		return place{}, ErrNameTooLong
+		return place{}, errNameTooLong
 	}
 	if strings.IndexByte(name, 0) >= 0 || !path.IsAbs(name) {
 		return place{}, ErrInvalid
@@ -102,7 +102,7 @@ func (t *FS) jump(dir, link place, rest string) (place, string, error) {
 	}
 	target, err := link.g.b.readlink(link.rel)
 	if err == nil && len(target) > maxPath {
-		err = ErrNameTooLong
+		err = errNameTooLong
 	}
 	if err != nil {
 		return dir, "", err
@@ -159,7 +159,7 @@ func (t *FS) above(p place) place {
 // step returns the place of an entry of the directory cur.
 func (t *FS) step(cur place, part string) (place, error) {
 	if len(part) > maxName {
-		return place{}, ErrNameTooLong
+		return place{}, errNameTooLong
 	}
 	next := cur.entry(part)
 	if g := t.grants[next.path]; g != nil {

@@ -414,7 +414,7 @@ func TestReasonAndErrors(t *testing.T) {
 	wantReason(t, &fault.Error{Op: "open", Err: fs.ErrExist}, "File exists")
 	wantReason(t, fs.ErrPermission, "Permission denied")
 	wantReason(t, errors.New("odd thing"), "Odd thing")
-	if !errors.Is(ErrNotGranted, fs.ErrPermission) || errors.Is(ErrNotEmpty, fs.ErrExist) {
+	if !errors.Is(errNotGranted, fs.ErrPermission) || errors.Is(ErrNotEmpty, fs.ErrExist) {
 		t.Error("relatives")
 	}
 	_, err = os.ReadFile(filepath.Join(t.TempDir(), "x"))

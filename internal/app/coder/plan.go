@@ -75,10 +75,10 @@ var planNames = append([]string{"phase", "main_objective", "success_criteria", "
 	"reasoning", "subtasks",
 	"execution_order", "actions", "name", "setup_commands", "verification", "comment"}, planMembers...)
 
-// ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between text.
+// readPlan finds the plan in an answer: bare, fenced, after thoughts, or between text.
 // A value of the wrong type is converted, or omitted with a note. A plan that breaks
 // off, or is empty, is an error.
-func ReadPlan(text string) (*Plan, error) {
+func readPlan(text string) (*Plan, error) {
 	v, err := lenientjson.FindAmong(text, planNames, planMembers...)
 	if err != nil {
 		return nil, noPlan(err)

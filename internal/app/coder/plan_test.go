@@ -10,7 +10,7 @@ import (
 )
 
 func TestReadPlan(t *testing.T) {
-	bare, err := ReadPlan(goodPlan)
+	bare, err := readPlan(goodPlan)
 	if err != nil || len(bare.Notes) != 0 {
 		t.Fatalf("%+v, %v", bare, err)
 	}
@@ -28,7 +28,7 @@ func TestReadPlan(t *testing.T) {
 		"trailing comma": strings.TrimSuffix(goodPlan, "}") + ",}",
 		"BOM":            "\ufeff" + goodPlan,
 	} {
-		got, err := ReadPlan(text)
+		got, err := readPlan(text)
 		if err != nil || !reflect.DeepEqual(got, bare) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -85,7 +85,7 @@ func TestOddPlans(t *testing.T) {
 		"name of several lines": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"no\nde"}}`,
 			func(p *Plan) bool { return p.Environment.Name == "no de" }},
 	} {
-		p, err := ReadPlan(c.text)
+		p, err := readPlan(c.text)
 		if err != nil || !c.ok(p) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
@@ -97,7 +97,7 @@ func TestNoPlanInIt(t *testing.T) {
 		`{"selected_environment":{"name":"node"}}`, `{"goal_understanding":{"main_objective":""}}`,
 		`{"goal_understanding":{"main_objective":"x"},"selected_environment":{"name":"node","setup_commands":["rm -r /workspace/tm`,
 		"<think>" + goodPlan, strings.Repeat("x", 300<<10), goodPlan[:len(goodPlan)/2]} {
-		if p, err := ReadPlan(text); err == nil || fault.KindOf(err) == fault.Other {
+		if p, err := readPlan(text); err == nil || fault.KindOf(err) == fault.Other {
 			t.Errorf("%.60q: %+v, %v", text, p, err)
 		}
 	}
@@ -108,7 +108,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add("```json\n" + goodPlan + "\n```")
 	f.Add(`{"goal_understanding":"x","task_decomposition":[1,{"id":{}}],"action_plan":null,"selected_environment":["a"],"verification":{"commands":{}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ReadPlan(text)
+		p, err := readPlan(text)
 		if err != nil {
 			return
 		}
@@ -160,7 +160,7 @@ func TestWhyNoPlan(t *testing.T) {
 		`{"goal_understanding":{},"task_decomposition":{},"action_plan":{}}`:  "read plan: it is empty",
 		strings.Repeat("x", 300<<10):                                          "read plan from the answer: it is longer than 256 KB",
 	} {
-		_, err := ReadPlan(text)
+		_, err := readPlan(text)
 		if err == nil || err.Error() != want ||
 			!strings.Contains(fault.Hint(err), "goal_understanding is an object with the text main_objective") {
 			t.Errorf("%.60q: %v (%s)", text, err, fault.Hint(err))

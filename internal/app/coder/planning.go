@@ -76,7 +76,7 @@ func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := ReadPlan(turn.Text)
+		p, err := readPlan(turn.Text)
 		if err == nil {
 			p.change(e.Secrets.Text) // field by field: redaction may break the JSON around a secret
 			return p, nil

@@ -62,12 +62,12 @@ func (d *Server) jobTools() []*toolSpec {
 
 // withJobs carries out a call with the jobs of a sandbox. Commands may run there meanwhile.
 func (d *Server) withJobs(ctx context.Context, v *toolCall, id string,
-	do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
+	do func(context.Context, *call, jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
 	if err != nil {
 		return failure(err)
 	}
-	j, ok := b.Sandbox.(Jobs)
+	j, ok := b.Sandbox.(jobs)
 	if !ok {
 		d.leave(b)
 		return failure(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind),
@@ -86,7 +86,7 @@ func (d *Server) jobStart(ctx context.Context, v *toolCall, in jobStartIn) *sdk.
 	if err := d.checkCommand("start job", in.Command); err != nil {
 		return failure(err)
 	}
-	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, c *call, j Jobs) (any, error) {
+	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, c *call, j jobs) (any, error) {
 		id, err := j.StartJob(ctx, &run.Request{ID: c.id, Actor: v.actor, Reason: in.Reason, Script: in.Command,
 			Dir: in.Directory})
 		return startedOut{id}, err
@@ -100,14 +100,14 @@ func (d *Server) jobOutput(ctx context.Context, v *toolCall, in jobIn) *sdk.Call
 	if err := checkPage("read output", in.Start, in.Size, maxRead); err != nil {
 		return failure(err)
 	}
-	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
+	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j jobs) (any, error) {
 		job, p, err := j.JobOutput(ctx, in.Job, in.Start, in.Size)
 		return d.jobOut(in.Job, job, p), err
 	})
 }
 
 func (d *Server) jobKill(ctx context.Context, v *toolCall, in jobKillIn) *sdk.CallToolResult {
-	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
+	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j jobs) (any, error) {
 		job, err := j.KillJob(ctx, in.Job)
 		return d.jobOut(in.Job, job, run.JobPage{Next: job.Bytes, Total: job.Bytes}), err
 	})

@@ -258,7 +258,7 @@ const askJobs = 5 * time.Second
 // keepBusy marks sandboxes with running jobs as used.
 func (d *Server) keepBusy(fits func(*managedSandbox) bool) {
 	for _, b := range d.pick(fits) {
-		w, ok := b.Sandbox.(BusyReporter)
+		w, ok := b.Sandbox.(busyReporter)
 		if !ok {
 			continue
 		}

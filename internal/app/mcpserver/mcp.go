@@ -63,14 +63,14 @@ type Sandbox interface {
 	Close(ctx context.Context) error
 }
 
-// An Editor is a [Sandbox] with a text editor. Edit takes the JSON of a call and returns what the client reads. The
+// An sandboxEditor is a [Sandbox] with a text editor. Edit takes the JSON of a call and returns what the client reads. The
 // requests it runs get the actor of req and IDs derived from that of req with a slash.
-type Editor interface {
+type sandboxEditor interface {
 	Edit(ctx context.Context, req *run.Request, call []byte) (text string, err error)
 }
 
-// Jobs is a [Sandbox] with background jobs. Its methods may be called while Run is in progress.
-type Jobs interface {
+// jobs is a [Sandbox] with background jobs. Its methods may be called while Run is in progress.
+type jobs interface {
 	// StartJob returns the ID of the job.
 	StartJob(ctx context.Context, req *run.Request) (id string, err error)
 	// JobOutput returns at most size bytes of its output from start on.
@@ -79,19 +79,19 @@ type Jobs interface {
 	KillJob(ctx context.Context, id string) (run.Job, error)
 }
 
-// A BusyReporter is a [Jobs] that reports whether a job runs, or cannot tell: such a sandbox does not expire.
-type BusyReporter interface {
+// A busyReporter is a [jobs] that reports whether a job runs, or cannot tell: such a sandbox does not expire.
+type busyReporter interface {
 	Working(ctx context.Context) bool
 }
 
-// A JobLister is a [Jobs] that lists its jobs for people.
-type JobLister interface{ ListJobs() []sandboxes.Job }
+// A jobLister is a [jobs] that lists its jobs for people.
+type jobLister interface{ ListJobs() []sandboxes.Job }
 
-// InContainer is a [Sandbox] in the container of a task.
-type InContainer interface{ Task() string }
+// inContainer is a [Sandbox] in the container of a task.
+type inContainer interface{ Task() string }
 
-// Describer is a [Sandbox] that describes itself.
-type Describer interface{ Info() Info }
+// describer is a [Sandbox] that describes itself.
+type describer interface{ Info() Info }
 
 // Info is reported to the caller. Empty fields are omitted.
 type Info struct {

@@ -26,7 +26,7 @@ func (d *Server) Task(id string) string {
 		return ""
 	}
 	defer b.users.Done()
-	if m, ok := b.Sandbox.(InContainer); ok {
+	if m, ok := b.Sandbox.(inContainer); ok {
 		return m.Task()
 	}
 	return ""
@@ -52,7 +52,7 @@ func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, mo
 		return "", 0, err
 	}
 	defer b.users.Done()
-	j, ok := b.Sandbox.(Jobs)
+	j, ok := b.Sandbox.(jobs)
 	if !ok {
 		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: short(job),
 			Why: "this sandbox has no jobs"}
@@ -106,11 +106,11 @@ func (d *Server) listing(b *managedSandbox) sandboxes.Sandbox {
 	if len(b.turn) > 0 {
 		out.State = "running"
 	}
-	if t, ok := b.Sandbox.(Describer); ok {
+	if t, ok := b.Sandbox.(describer); ok {
 		info := t.Info()
 		out.Environment, out.Network = info.Environment, info.Network
 	}
-	if l, ok := b.Sandbox.(JobLister); ok {
+	if l, ok := b.Sandbox.(jobLister); ok {
 		out.Jobs = l.ListJobs()
 	}
 	for i := range out.Jobs {

@@ -139,7 +139,7 @@ func (d *Server) describe(b *managedSandbox) sandboxOut {
 	d.mu.Unlock()
 	out := sandboxOut{ID: b.id, Kind: b.kind, Created: b.made.UTC().Format(time.RFC3339),
 		Expires: int64(d.limits.Idle.Seconds()), Busy: busy}
-	if t, ok := b.Sandbox.(Describer); ok {
+	if t, ok := b.Sandbox.(describer); ok {
 		out.Info = t.Info()
 	}
 	return out

@@ -81,7 +81,7 @@ func (d *Server) edit(ctx context.Context, v *toolCall) *sdk.CallToolResult {
 	if err != nil {
 		return failure(err)
 	}
-	e, ok := b.Sandbox.(Editor)
+	e, ok := b.Sandbox.(sandboxEditor)
 	if !ok {
 		d.leave(b)
 		return failure(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind),

@@ -19,13 +19,13 @@ type Provider interface {
 	Destroy(ctx context.Context, id string) error
 }
 
-// An OutputReader is a [Provider] with jobs. A negative offset counts from the end.
-type OutputReader interface {
+// An outputReader is a [Provider] with jobs. A negative offset counts from the end.
+type outputReader interface {
 	JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error)
 }
 
-// ContainerBacked is a [Provider] that knows which of its sandboxes are containers of tasks. Those are listed once.
-type ContainerBacked interface {
+// containerBacked is a [Provider] that knows which of its sandboxes are containers of tasks. Those are listed once.
+type containerBacked interface {
 	Task(id string) string // empty means none
 }
 
@@ -78,7 +78,7 @@ func (w *Service) taskOf(id string) string {
 	if task, ok := strings.CutPrefix(id, taskPrefix); ok {
 		return task
 	}
-	if m, ok := w.Provider.(ContainerBacked); ok && w.Containers != nil {
+	if m, ok := w.Provider.(containerBacked); ok && w.Containers != nil {
 		return m.Task(id)
 	}
 	return ""
@@ -148,7 +148,7 @@ func (w *Service) Output(ctx context.Context, id, job string, offset int64, most
 	if most <= 0 {
 		most = defaultOutput
 	}
-	if p, ok := w.Provider.(OutputReader); ok && !strings.HasPrefix(id, taskPrefix) {
+	if p, ok := w.Provider.(outputReader); ok && !strings.HasPrefix(id, taskPrefix) {
 		text, next, err = p.JobOutput(ctx, id, job, offset, most)
 		return w.Secrets.Text(text), next, err
 	}

@@ -41,7 +41,7 @@ func (t *turn) act(ctx context.Context, r Reply) (bool, error) {
 }
 
 func (t *turn) addResults(ctx context.Context, results []Result) {
-	text := resultsHead + FormatResults(results)
+	text := resultsHead + formatResults(results)
 	t.add(llm.System, text)
 	t.store(ctx, Message{Role: store.System, Text: text, Meta: json.RawMessage(jsonText(results))})
 }

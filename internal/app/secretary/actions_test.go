@@ -82,7 +82,7 @@ warning
 ❌ コマンド: seventh
    理由: r
    エラー: ExecutionError: 1回の応答で実行できるコマンドは7件までです。8件目は実行しませんでした`
-	if got := FormatResults(a.Results); got != want {
+	if got := formatResults(a.Results); got != want {
 		t.Errorf("got %s", got)
 	}
 	if got := h.scripts(); !slices.Equal(got, []string{"bad", "slow", "odd", "out", "gone", "ok"}) {
@@ -346,7 +346,7 @@ func TestDetailOfARefusal(t *testing.T) {
 		Err: fmt.Errorf("no rule allows it%w", quiet{errUnlisted})}}
 	const want = "❌ コマンド: dd\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: dd\n   詳細: writes to disks directly\n   対処: use cp\n\n" +
 		"❌ コマンド: nc\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: nc"
-	if got := FormatResults(chat(t, s, "x").Results); got != want {
+	if got := formatResults(chat(t, s, "x").Results); got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -187,19 +187,19 @@ func (t *turn) keepPartial(ctx context.Context) {
 
 // reply asks for an answer, and once more if it cannot be used.
 func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
-	said, err := t.askModel(ctx, Schema(), aside, true)
+	said, err := t.askModel(ctx, schema(), aside, true)
 	if err != nil {
 		return Reply{}, err
 	}
-	reply, perr := Parse(said, t.defaultSpeech())
+	reply, perr := parse(said, t.defaultSpeech())
 	why := t.retryReason(reply, perr)
 	if why != "" {
 		t.observe(Event{Type: Again})
-		second, err := t.askModel(ctx, Schema(), t.retryItems(aside, said, why), true)
+		second, err := t.askModel(ctx, schema(), t.retryItems(aside, said, why), true)
 		if err != nil {
 			return Reply{}, err
 		}
-		reply, perr = Parse(second, t.defaultSpeech())
+		reply, perr = parse(second, t.defaultSpeech())
 		if perr != nil {
 			lost := reply.Misspelt
 			reply = t.proseReply(second, said)

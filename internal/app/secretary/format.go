@@ -56,8 +56,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // resultsHead begins the message with the results of commands.
 const resultsHead = "BASHコマンド実行結果:\n"
 
-// FormatResults formats results for the model.
-func FormatResults(results []Result) string {
+// formatResults formats results for the model.
+func formatResults(results []Result) string {
 	blocks := make([]string, len(results))
 	for i := range results {
 		blocks[i] = results[i].block()

@@ -28,7 +28,7 @@ func TestQuotedActionsAreNotDone(t *testing.T) {
 		`{"text":"README: a","bashActions":[{"command":"touch PWNED"}],"z":"b","bashActions":[]}`,
 		`{"bashActions":[],"text":"README: a","bashActions":[{"command":"touch PWNED"}]}`,
 	} {
-		if r, err := Parse(in, DefaultSpeech()); err == nil && len(r.BashActions) > 0 {
+		if r, err := parse(in, defaultSpeech()); err == nil && len(r.BashActions) > 0 {
 			t.Errorf("%s: %+v", in, r.BashActions)
 		}
 	}
@@ -44,7 +44,7 @@ func TestConfirmInDoubt(t *testing.T) {
 		`false,"requires_confirmation":true`: true, `false,"needConfirm":1`: true, `false,"approval":"yes"`: true,
 		`false,"requires_approval":false`: false,
 	} {
-		r, err := Parse(`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":`+value+`}]}`, DefaultSpeech())
+		r, err := parse(`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":`+value+`}]}`, defaultSpeech())
 		if err != nil || len(r.BashActions) != 1 || r.BashActions[0].Confirm != want {
 			t.Errorf("%s: %+v, %v", value, r.BashActions, err)
 		}
@@ -59,7 +59,7 @@ func TestTwoCommandsInOne(t *testing.T) {
 		!strings.Contains(a.Warnings[0], "2件") {
 		t.Errorf("ran %q, warned %q", got, a.Warnings)
 	}
-	r, _ := Parse(`{"text":"a","bashActions":[{"command":"ls","command":"rm x"}]}`, DefaultSpeech())
+	r, _ := parse(`{"text":"a","bashActions":[{"command":"ls","command":"rm x"}]}`, defaultSpeech())
 	if len(r.Notes) != 1 || r.Twice != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -88,7 +88,7 @@ func FuzzQuoted(f *testing.F) {
 		}
 		for _, in := range []string{jsonText(want), escapedJSON(t, want), "```json\n" + jsonText(want) + "\n```",
 			"<think>" + reasonless(text) + "</think>" + jsonText(want)} {
-			got, err := Parse(in, DefaultSpeech())
+			got, err := parse(in, defaultSpeech())
 			if err != nil || !slices.Equal(got.BashActions, want.BashActions) ||
 				!slices.Equal(got.TodoActions, want.TodoActions) {
 				t.Errorf("%s\ngot %+v, %+v, %v", in, got.BashActions, got.TodoActions, err)

@@ -11,9 +11,9 @@ import (
 	"hako/internal/lenientjson"
 )
 
-// Parse parses an answer, however malformed. Missing and invalid members keep their value in usual; unusable
+// parse parses an answer, however malformed. Missing and invalid members keep their value in usual; unusable
 // ones are noted. The error means that the text contains no reply.
-func Parse(text string, usual speech.Speech) (Reply, error) {
+func parse(text string, usual speech.Speech) (Reply, error) {
 	v, err := lenientjson.FindAmong(text, replyNames(), replyMembers...)
 	if err != nil {
 		return Reply{Misspelt: misspeltIn(text)}, err

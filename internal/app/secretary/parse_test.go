@@ -24,7 +24,7 @@ func TestParseWhole(t *testing.T) {
 		Accents: speech.Accents{{{Phoneme: "k-o", Hira: "こ", Accent: 1}}}},
 		TodoActions: []TodoAction{{Action: "add", Title: "牛乳", Due: "2026-01-31", Note: "n", Priority: "high"}},
 		BashActions: []Action{{"pwd", "確認", 5, true}}}
-	got, err := Parse(in, DefaultSpeech())
+	got, err := parse(in, defaultSpeech())
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -48,12 +48,12 @@ func TestParseFillsIn(t *testing.T) {
 		`{"text":"{\"text\":\"a\",\"bashActions\":[{\"command\":\"rm x\"}]}"}`:       `{}`,
 		"```json\n{\n  'text': 'a', // comment\n  \"bashActions\": [],\n}\n```\nどうぞ": `{}`,
 	} {
-		expected := Reply{Speech: DefaultSpeech(), TodoActions: []TodoAction{}, BashActions: []Action{}}
+		expected := Reply{Speech: defaultSpeech(), TodoActions: []TodoAction{}, BashActions: []Action{}}
 		expected.Text = "a"
 		if err := json.Unmarshal([]byte(want), &expected); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Parse(in, DefaultSpeech())
+		got, err := parse(in, defaultSpeech())
 		got.Notes, got.Lost, got.Misspelt = nil, 0, nil
 		if err != nil || !reflect.DeepEqual(got, expected) {
 			t.Errorf("%s\ngot  %+v, %v\nwant %+v", in, got, err, expected)
@@ -62,20 +62,20 @@ func TestParseFillsIn(t *testing.T) {
 }
 
 func TestParseNotes(t *testing.T) {
-	r, err := Parse(`{"text":"半分`, DefaultSpeech())
+	r, err := parse(`{"text":"半分`, defaultSpeech())
 	if err != nil || !r.Cut || r.Text != "半分" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	r, err = Parse(`{"text":"a","passwd":1,"bashActions":[{"command":"ls"`, DefaultSpeech())
+	r, err = parse(`{"text":"a","passwd":1,"bashActions":[{"command":"ls"`, defaultSpeech())
 	if err != nil || r.Cut || r.Lost != 1 || len(r.Notes) != 2 || !strings.Contains(r.Notes[1], `"passwd"`) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	many, _ := Parse(`{"text":"a","bashActions":[`+strings.Repeat(`"ls",`, 1000)+`]}`, DefaultSpeech())
+	many, _ := parse(`{"text":"a","bashActions":[`+strings.Repeat(`"ls",`, 1000)+`]}`, defaultSpeech())
 	if len(many.BashActions) != maxActionsParsed || len(many.Notes) != 1 {
 		t.Errorf("%d actions, %v", len(many.BashActions), many.Notes)
 	}
 	for _, in := range []string{"", "はい、わかりました。", `{"answer":"x"}`} {
-		if r, err := Parse(in, DefaultSpeech()); err == nil {
+		if r, err := parse(in, defaultSpeech()); err == nil {
 			t.Errorf("%q is an answer: %+v", in, r)
 		}
 	}
@@ -83,7 +83,7 @@ func TestParseNotes(t *testing.T) {
 
 // What a model answers in the form that it is given is taken as it stands.
 func TestSchema(t *testing.T) {
-	for _, f := range []json.RawMessage{Schema().Schema, planSchema().Schema, verdictSchema().Schema} {
+	for _, f := range []json.RawMessage{schema().Schema, planSchema().Schema, verdictSchema().Schema} {
 		var s jsonschema.Schema
 		if err := json.Unmarshal(f, &s); err != nil {
 			t.Fatal(err)
@@ -93,9 +93,9 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	var s jsonschema.Schema
-	json.Unmarshal(Schema().Schema, &s)
+	json.Unmarshal(schema().Schema, &s)
 	resolved, _ := s.Resolve(nil)
-	r := Reply{Speech: DefaultSpeech(), TodoActions: []TodoAction{{Action: "complete", ID: 3}},
+	r := Reply{Speech: defaultSpeech(), TodoActions: []TodoAction{{Action: "complete", ID: 3}},
 		BashActions: []Action{{"ls", "r", 5, true}}}
 	var v any
 	json.Unmarshal([]byte(jsonText(r)), &v)
@@ -117,7 +117,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		r, err := Parse(s, DefaultSpeech())
+		r, err := parse(s, defaultSpeech())
 		if err != nil {
 			return
 		}

@@ -13,15 +13,15 @@ import (
 	"hako/run/fault"
 )
 
-// A Plugin is an @command.
-type Plugin struct {
+// A plugin is an @command.
+type plugin struct {
 	Usage string // "@name ARGUMENTS: what it does"
-	Run   func(ctx context.Context, c Call) (Output, error)
+	Run   func(ctx context.Context, c call) (Output, error)
 	Asks  bool // it handles Action.Confirm itself
 }
 
-// A Call is a call of a plugin.
-type Call struct {
+// A call is a call of a plugin.
+type call struct {
 	Words  []string // the arguments, split like shell words
 	Line   string   // the arguments as written
 	Action Action
@@ -29,8 +29,8 @@ type Call struct {
 
 // plugins returns the available @commands: the built-in ones, and the scripts of the user, which never replace
 // them.
-func (s *Secretary) plugins() map[string]Plugin {
-	all := map[string]Plugin{}
+func (s *Secretary) plugins() map[string]plugin {
+	all := map[string]plugin{}
 	if s.Runner != nil {
 		for name, script := range s.Scripts {
 			all[name] = scriptPlugin(name, s.redact(script))
@@ -40,14 +40,14 @@ func (s *Secretary) plugins() map[string]Plugin {
 		delete(all, name)
 	}
 	if s.Todos != nil {
-		all["todo"] = Plugin{"@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE] [--due …]", s.todo, false}
+		all["todo"] = plugin{"@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE] [--due …]", s.todo, false}
 	}
 	if s.Search != nil {
-		all["search"] = Plugin{"@search QUERY", s.search, false}
+		all["search"] = plugin{"@search QUERY", s.search, false}
 	}
 	if s.Jobs != nil {
-		all["bg"] = Plugin{"@bg COMMAND", s.background, true}
-		all["job"] = Plugin{"@job list | status HANDLE | output HANDLE [OFFSET] | kill HANDLE", s.job, false}
+		all["bg"] = plugin{"@bg COMMAND", s.background, true}
+		all["job"] = plugin{"@job list | status HANDLE | output HANDLE [OFFSET] | kill HANDLE", s.job, false}
 	}
 	return all
 }
@@ -58,7 +58,7 @@ func (s *Secretary) runPlugin(ctx context.Context, line string, a Action, r *Res
 	if at := strings.IndexFunc(name, unicode.IsSpace); at >= 0 {
 		name, rest = name[:at], strings.TrimSpace(name[at:])
 	}
-	o, err := s.callPlugin(ctx, name, Call{Line: rest, Action: a}, r)
+	o, err := s.callPlugin(ctx, name, call{Line: rest, Action: a}, r)
 	switch {
 	case err != nil:
 		s.setError(r, err, false, s.timeout())
@@ -67,7 +67,7 @@ func (s *Secretary) runPlugin(ctx context.Context, line string, a Action, r *Res
 	}
 }
 
-func (s *Secretary) callPlugin(ctx context.Context, name string, c Call, r *Result) (Output, error) {
+func (s *Secretary) callPlugin(ctx context.Context, name string, c call, r *Result) (Output, error) {
 	all := s.plugins()
 	p, ok := all[name]
 	if !ok {
@@ -100,11 +100,11 @@ func unknownPlugin(name string, names []string) error {
 }
 
 // scriptPlugin returns a plugin for a script of the user. It has no function: the script runs like any other command.
-func scriptPlugin(name, script string) Plugin {
-	return Plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(elideMiddle(script, 120)))}
+func scriptPlugin(name, script string) plugin {
+	return plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(elideMiddle(script, 120)))}
 }
 
-func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Result) (Output, error) {
+func (s *Secretary) runScript(ctx context.Context, name string, c call, r *Result) (Output, error) {
 	req := s.request(s.Scripts[name], c.Action)
 	req.Args = c.Words
 	s.execute(ctx, s.mainRunner(), req, r)
@@ -140,7 +140,7 @@ func (s *Secretary) Command(ctx context.Context, line string) (Result, error) {
 	return r, nil
 }
 
-func (s *Secretary) search(ctx context.Context, c Call) (Output, error) {
+func (s *Secretary) search(ctx context.Context, c call) (Output, error) {
 	if c.Line == "" {
 		return Output{}, usageError("@search", "there is nothing to search for", "@search QUERY")
 	}
@@ -152,7 +152,7 @@ func (s *Secretary) search(ctx context.Context, c Call) (Output, error) {
 }
 
 // background implements @bg.
-func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
+func (s *Secretary) background(ctx context.Context, c call) (Output, error) {
 	if c.Line == "" {
 		return Output{}, usageError("@bg", "there is no command", "@bg COMMAND")
 	}

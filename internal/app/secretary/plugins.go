@@ -11,7 +11,7 @@ import (
 const jobUsage = "@job list | status HANDLE | output HANDLE [OFFSET] | kill HANDLE"
 
 // job implements @job.
-func (s *Secretary) job(ctx context.Context, c Call) (Output, error) {
+func (s *Secretary) job(ctx context.Context, c call) (Output, error) {
 	verb, handle, offset := "list", "", int64(0)
 	if len(c.Words) > 0 {
 		verb = c.Words[0]
@@ -45,7 +45,7 @@ func (s *Secretary) job(ctx context.Context, c Call) (Output, error) {
 const todoUsage = "@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE]"
 
 // todo implements @todo.
-func (s *Secretary) todo(ctx context.Context, c Call) (Output, error) {
+func (s *Secretary) todo(ctx context.Context, c call) (Output, error) {
 	if len(c.Words) == 0 || c.Words[0] == "list" {
 		text, err := s.Todos.Open(ctx)
 		if err != nil {

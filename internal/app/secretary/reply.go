@@ -25,8 +25,8 @@ type Reply struct {
 	garbled bool // the text replaces an unreadable answer
 }
 
-// DefaultSpeech returns the default voice.
-func DefaultSpeech() speech.Speech {
+// defaultSpeech returns the default voice.
+func defaultSpeech() speech.Speech {
 	return speech.Speech{Voice: speech.DefaultVoice(), Tone: speech.Neutral(), Accents: speech.Accents{}}
 }
 
@@ -62,9 +62,9 @@ const (
 		`"phoneme":{"type":"string"},"hira":{"type":"string"},"accent":{"type":"integer"}},"required":["phoneme","hira","accent"],"additionalProperties":false}}}`
 )
 
-// Schema returns the JSON schema of a reply. Only the text is required. It comes first, so that it can be
+// schema returns the JSON schema of a reply. Only the text is required. It comes first, so that it can be
 // shown first.
-func Schema() *llm.Format {
+func schema() *llm.Format {
 	return &llm.Format{Name: "secretary_reply",
 		Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"bashActions":` + bashSchema +
 			`,"todoActions":` + todoSchema + `,` + voiceSchema + `},"required":["text"],"additionalProperties":false}`)}

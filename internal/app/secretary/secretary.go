@@ -70,7 +70,7 @@ type Secretary struct {
 	Name        string        // of the secretary; empty means none
 	Commands    string        // what the policy allows, for the prompt
 	Extra       string        // more instructions for the model
-	Speech      speech.Speech // the default voice; one without a speaker means [DefaultSpeech]
+	Speech      speech.Speech // the default voice; one without a speaker means [defaultSpeech]
 
 	Scripts  map[string]string        // @commands of the user: name to script
 	ReadOnly func(script string) bool // whether a script is read-only; nil means that none is
@@ -162,7 +162,7 @@ func (s *Secretary) now() time.Time {
 
 func (s *Secretary) defaultSpeech() speech.Speech {
 	if s.Speech.Speaker == "" {
-		return DefaultSpeech()
+		return defaultSpeech()
 	}
 	return s.Speech
 }

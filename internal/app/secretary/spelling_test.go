@@ -29,7 +29,7 @@ func TestMisspeltActions(t *testing.T) {
 		`{"text":"a",` + strings.Repeat(`"cmd":"ls",`, 100) + `"bashActions":["x"]}`: strings.TrimSpace(
 			strings.Repeat("cmd>bashActions ", maxMisspelt)),
 	} {
-		r, _ := Parse(in, DefaultSpeech())
+		r, _ := parse(in, defaultSpeech())
 		var got []string
 		for _, m := range r.Misspelt {
 			got = append(got, m.Name+">"+m.Right)

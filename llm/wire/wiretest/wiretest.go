@@ -75,7 +75,7 @@ func (c *replay) run(t *testing.T, make func(model, url string) llm.Model, piece
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = append(asked, string(body))
-		Serve(w, strings.ReplaceAll(c.answer, "$HOST", r.Host), piece)
+		serve(w, strings.ReplaceAll(c.answer, "$HOST", r.Host), piece)
 	}))
 	defer server.Close()
 	var d llm.Dialog
@@ -95,8 +95,8 @@ func (c *replay) run(t *testing.T, make func(model, url string) llm.Model, piece
 	}
 }
 
-// Serve answers as a file of an archive says, in pieces of so many bytes.
-func Serve(w http.ResponseWriter, answer string, piece int) {
+// serve answers as a file of an archive says, in pieces of so many bytes.
+func serve(w http.ResponseWriter, answer string, piece int) {
 	head, body, _ := strings.Cut(answer, "\n\n")
 	body, abort := strings.CutSuffix(body, "\n(abort)\n")
 	body = strings.TrimSuffix(body, "\n(cut)\n")

@@ -20,7 +20,7 @@ func TestServe(t *testing.T) {
 	} {
 		for _, piece := range []int{1, 1 << 20} {
 			server := httptest.NewServer(
-				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { Serve(w, answer, piece) }))
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, answer, piece) }))
 			resp, err := http.Get(server.URL)
 			if err != nil {
 				t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 	"hako/run/fault"
 )
 
-// Default is the default name.
-const Default = "default"
+// defaultName is the default name.
+const defaultName = "default"
 
 // maxSize is the maximum size of a file.
 const maxSize = 64 << 20

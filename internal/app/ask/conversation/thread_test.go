@@ -48,7 +48,7 @@ var talk = []llm.Item{
 
 func TestRoundTrip(t *testing.T) {
 	s := newStore(t)
-	for _, name := range []string{Default, "仕事", "über.uns-2_b", "हिन्दी", "a.json", "a.lock", "a",
+	for _, name := range []string{defaultName, "仕事", "über.uns-2_b", "हिन्दी", "a.json", "a.lock", "a",
 		strings.Repeat("x", 64)} {
 		if items, err := load(s, name); err != nil || items != nil {
 			t.Errorf("%s: %v, %v before there is one", name, items, err)

@@ -51,8 +51,8 @@ type Step struct {
 //go:embed schema.json
 var schema []byte
 
-// Schema returns the JSON schema of a plan. Nothing is optional, as structured output requires.
-func Schema() json.RawMessage {
+// planSchema returns the JSON schema of a plan. Nothing is optional, as structured output requires.
+func planSchema() json.RawMessage {
 	var b bytes.Buffer
 	if err := json.Compact(&b, schema); err != nil {
 		panic("plan: " + err.Error())
@@ -61,7 +61,7 @@ func Schema() json.RawMessage {
 }
 
 // Format returns the schema for a dialog.
-func Format() *llm.Format { return &llm.Format{Name: "plan", Schema: Schema()} }
+func Format() *llm.Format { return &llm.Format{Name: "plan", Schema: planSchema()} }
 
 //go:embed planner.md
 var planner string

@@ -230,7 +230,7 @@ func TestCheck(t *testing.T) {
 // it; and what keeps to it can be read.
 func TestSchema(t *testing.T) {
 	var s map[string]any
-	if err := json.Unmarshal(Schema(), &s); err != nil {
+	if err := json.Unmarshal(planSchema(), &s); err != nil {
 		t.Fatal(err)
 	}
 	var look func(s map[string]any)
@@ -255,11 +255,11 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	look(s)
-	if f := Format(); f.Name != "plan" || string(f.Schema) != string(Schema()) {
+	if f := Format(); f.Name != "plan" || string(f.Schema) != string(planSchema()) {
 		t.Error(f)
 	}
-	Schema()[0] = 'x'
-	if !json.Valid(Schema()) {
+	planSchema()[0] = 'x'
+	if !json.Valid(planSchema()) {
 		t.Error("the schema can be changed from outside")
 	}
 }

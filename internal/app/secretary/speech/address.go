@@ -22,12 +22,12 @@ func parseAddress(text string, remote bool) (address, error) {
 	var why, hint string
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		why, hint = "the address is not one of http or https", "write it like "+DefaultURL
+		why, hint = "the address is not one of http or https", "write it like "+defaultURL
 	case u.User != nil:
 		// The URL is not repeated here: it may contain a password.
-		why, hint = "the address has credentials in it", "the engine wants none; write it like "+DefaultURL
+		why, hint = "the address has credentials in it", "the engine wants none; write it like "+defaultURL
 	case u.RawQuery != "" || u.Fragment != "":
-		why, hint = "the address has something after its path", "write it like "+DefaultURL
+		why, hint = "the address has something after its path", "write it like "+defaultURL
 	case !remote && !isLoopback(u.Hostname()):
 		why, hint = u.Host+" is not this machine", "use an engine on this machine, or permit a remote one"
 	default:

@@ -91,7 +91,7 @@ func (e *Engine) request(ctx context.Context, q request) (*http.Request, error) 
 	}
 	req, err := http.NewRequestWithContext(ctx, method, string(e.base)+q.path, body)
 	if err != nil {
-		return nil, e.problem(fault.Invalid, "the address makes no sense", "write it like "+DefaultURL)
+		return nil, e.problem(fault.Invalid, "the address makes no sense", "write it like "+defaultURL)
 	}
 	if q.accept == "" {
 		q.accept = "application/json"

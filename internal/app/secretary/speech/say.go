@@ -63,7 +63,7 @@ func play(ctx context.Context, by Player, s *sound) error {
 // pieces yields the sound of a speech part by part, and makes the next one meanwhile.
 func (e *Engine) pieces(ctx context.Context, s Speech) iter.Seq2[*sound, error] {
 	return func(yield func(*sound, error) bool) {
-		texts := split(Speakable(s.Text), maxPiece)
+		texts := split(speakable(s.Text), maxPiece)
 		if len(texts) == 0 {
 			return
 		}

@@ -16,8 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultURL is the default address of COEIROINK.
-const DefaultURL = "http://127.0.0.1:50032"
+// defaultURL is the default address of COEIROINK.
+const defaultURL = "http://127.0.0.1:50032"
 
 // DefaultVoice is つくよみちゃん, which comes with the engine.
 func DefaultVoice() Voice { return Voice{Speaker: "3c37646f-3881-5374-2a83-149267990abc"} }
@@ -49,7 +49,7 @@ type Engine struct {
 // New validates the options and returns an Engine. It sends no request.
 func New(o Options) (*Engine, error) {
 	if o.URL == "" {
-		o.URL = DefaultURL
+		o.URL = defaultURL
 	}
 	if o.Voice == (Voice{}) {
 		o.Voice = DefaultVoice()

@@ -11,9 +11,9 @@ import (
 // maxPiece is the length of a piece in characters. A longer one would delay the sound.
 const maxPiece = 200
 
-// Speakable returns the part of an answer that can be read aloud: without code, markdown and emoji, with the
+// speakable returns the part of an answer that can be read aloud: without code, markdown and emoji, with the
 // text of links and the host of URLs. It may be empty.
-func Speakable(text string) string {
+func speakable(text string) string {
 	var lines []string
 	fence := "" // end of the current code block
 	for line := range strings.Lines(strings.ToValidUTF8(text, "")) {

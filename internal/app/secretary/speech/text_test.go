@@ -52,7 +52,7 @@ func TestSpeakable(t *testing.T) {
 		{"blanks", "a  b　c\td", "a b c d"},
 	}
 	for _, tt := range tests {
-		if got := Speakable(tt.text); got != tt.want {
+		if got := speakable(tt.text); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestSplit(t *testing.T) {
 func TestSpeakableIsLinear(t *testing.T) {
 	for _, part := range []string{"[", "`a``", "<a", "![", "*_", "[a](", "https://"} {
 		start := time.Now()
-		split(Speakable(strings.Repeat(part, 50_000)), maxPiece)
+		split(speakable(strings.Repeat(part, 50_000)), maxPiece)
 		if took := time.Since(start); took > testload.Bound(5*time.Second) {
 			t.Errorf("%s took %v", part, took)
 		}
@@ -100,7 +100,7 @@ func FuzzSpeakable(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		plain := Speakable(text)
+		plain := speakable(text)
 		if !utf8.ValidString(plain) || plain != "" && !hasSound(plain) ||
 			strings.ContainsFunc(plain, func(r rune) bool { return r != '\n' && audibleRune(r) != r }) {
 			t.Fatalf("%q became %q", text, plain)
