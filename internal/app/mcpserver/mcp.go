@@ -63,7 +63,7 @@ type Sandbox interface {
 	Close(ctx context.Context) error
 }
 
-// An sandboxEditor is a [Sandbox] with a text editor. Edit takes the JSON of a call and returns what the client reads. The
+// A sandboxEditor is a [Sandbox] with a text editor. Edit takes the JSON of a call and returns what the client reads. The
 // requests it runs get the actor of req and IDs derived from that of req with a slash.
 type sandboxEditor interface {
 	Edit(ctx context.Context, req *run.Request, call []byte) (text string, err error)

@@ -10,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-func TestShelf(t *testing.T) {
+func TestKeyValue(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{})
 	get := func(shelf, key, want string) {
@@ -44,7 +44,7 @@ func TestShelf(t *testing.T) {
 }
 
 // Whoever changes a value at the same time as others changes what they made.
-func TestShelfOfMany(t *testing.T) {
+func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{})
 	var all sync.WaitGroup

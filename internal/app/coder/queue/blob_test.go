@@ -103,7 +103,7 @@ func TestLargeSteps(t *testing.T) {
 
 // What a worker leaves behind that was taken over is nobody's step, and is swept
 // away; what is in use is not.
-func TestStrayParcels(t *testing.T) {
+func TestStrayBlobs(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
@@ -134,7 +134,7 @@ func TestStrayParcels(t *testing.T) {
 }
 
 // When a task is forgotten, so is what was too large for its record.
-func TestForgottenParcels(t *testing.T) {
+func TestForgottenBlobs(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{Retention: time.Second})
 	put(t, q, "a")
