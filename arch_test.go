@@ -45,7 +45,7 @@ var arrows = map[string]string{
 	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
 	"shell/command/internal/cli":           "run/fault shell shell/pattern shell/regex shell/spec shell/stream shell/vfs",
 	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
-	"shell/command/internal/datetime":      "internal/lazyregexp shell shell/command/internal/cli",
+	"shell/command/internal/datetime":      "internal/lazyregexp shell shell/command/internal/cli shell/strftime",
 	"shell/command/number":                 "quota shell shell/command/internal/cli shell/regex",
 	"shell/command/system":                 "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/stream shell/strftime shell/vfs",
 	"shell/command/text":                   "internal/lazyregexp quota run/fault shell shell/awk shell/command/internal/cli shell/command/internal/datetime shell/regex shell/stream shell/strftime shell/vfs",

@@ -498,5 +498,15 @@ func (f *formatter) time(sp directive) {
 	if layout == "" {
 		layout = "%X"
 	}
-	f.text(sp, strftime.Format(t.UTC(), layout))
+	f.text(sp, strftime.Format(t.In(f.p.zone()), layout))
+}
+
+// zone returns the time zone of the script; one that does not exist is UTC, as for the C library.
+func (p *proc) zone() *time.Location {
+	tz, _ := p.get("TZ")
+	loc, err := strftime.Zone(tz)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
 }

@@ -1,5 +1,5 @@
-// Package strftime formats times as strftime(3) and date(1) do. It reads no clock and
-// no zone files; a time is formatted in its own location.
+// Package strftime formats times as strftime(3) and date(1) do, and reads time zones as
+// TZ spells them. It reads no clock; a time is formatted in its own location.
 package strftime
 
 import (
