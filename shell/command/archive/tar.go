@@ -107,6 +107,7 @@ func (t *tarCall) flags() cli.Flags {
 		"f":       &t.file, "C": t.chdir, "T X": t.listFile,
 		"z": cli.Set(&t.packing, &gzipTool), "j": cli.Set(&t.packing, &bzip2Tool), "J": cli.Set(&t.packing, &xzTool),
 		"a": &t.auto, "v": &t.verbose, "k": &t.keep, "O": &t.stdout, "h": &t.follow, "P": &t.absolute,
+		"p S b":     func() {}, // permissions are always kept; sparse files and blocks make no difference
 		"wildcards": &t.wild, "no-recursion": &t.flat, "numeric-owner": &t.numeric,
 		"owner":   func(v string) { t.owner, _, _ = strings.Cut(v, ":") },
 		"group":   func(v string) { t.group, _, _ = strings.Cut(v, ":") },
