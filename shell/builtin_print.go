@@ -244,7 +244,7 @@ flags:
 	return i + 1
 }
 
-// maxWidth keeps widths and precisions from overflowing; the gauge decides
+// maxWidth keeps widths and precisions from overflowing; the limiter decides
 // what really fits.
 const maxWidth = math.MaxInt32
 

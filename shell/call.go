@@ -53,7 +53,7 @@ type Set map[string]Command
 //
 // Run returns nil for status 0, a [Status] for any other, and an error for
 // anything worth a message: it is printed as "name: text" and becomes status 1.
-// Errors of the gauge and of the gate stop the whole script; a command only
+// Errors of the limiter and of the gate stop the whole script; a command only
 // has to return them. [stream.ErrPipe] ends a command quietly.
 type Call struct {
 	Args   []string // the words after the name

@@ -287,14 +287,14 @@ func (t *requestLog) touch(what, path string, bytes int64) {
 // printer charges what a script prints and keeps writers apart: stages of a
 // pipeline write at the same time.
 type printer struct {
-	mu    *sync.Mutex
-	w     io.Writer
-	gauge *quota.Limiter
-	n     *atomic.Int64
+	mu      *sync.Mutex
+	w       io.Writer
+	limiter *quota.Limiter
+	n       *atomic.Int64
 }
 
 func (o *printer) Write(p []byte) (int, error) {
-	if err := o.gauge.Print(int64(len(p))); err != nil {
+	if err := o.limiter.Print(int64(len(p))); err != nil {
 		return 0, err
 	}
 	o.mu.Lock()

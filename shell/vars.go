@@ -255,13 +255,13 @@ func (v *variable) bytes() int64 {
 // its own over that of its parent: it reads through and writes into its own,
 // so that nothing it does is seen outside and nothing has to be copied.
 type scope struct {
-	parent *scope
-	vars   map[string]*variable // nil value: unset here, whatever the parent has
-	gauge  *quota.Limiter
-	held   int64
+	parent  *scope
+	vars    map[string]*variable // nil value: unset here, whatever the parent has
+	limiter *quota.Limiter
+	held    int64
 }
 
-func newScope(parent *scope, g *quota.Limiter) *scope { return &scope{parent: parent, gauge: g} }
+func newScope(parent *scope, g *quota.Limiter) *scope { return &scope{parent: parent, limiter: g} }
 
 func (s *scope) get(name string) *variable {
 	for ; s != nil; s = s.parent {
@@ -293,7 +293,7 @@ func (s *scope) own(name string) *variable {
 
 // freeze returns a copy of all that is visible, charged for, without a parent.
 func (s *scope) freeze() (*scope, error) {
-	c := newScope(nil, s.gauge)
+	c := newScope(nil, s.limiter)
 	for _, name := range s.names() {
 		v := s.get(name).clone()
 		c.place(name, v)
@@ -337,7 +337,7 @@ func (s *scope) resize(v *variable, now int64) error {
 }
 
 func (s *scope) charge(n int64) error {
-	if err := s.gauge.Hold(n); err != nil {
+	if err := s.limiter.Hold(n); err != nil {
 		return err
 	}
 	s.held += n
@@ -345,7 +345,7 @@ func (s *scope) charge(n int64) error {
 }
 
 // drop gives back what the scope holds, at the end of a subshell.
-func (s *scope) drop() { _ = s.gauge.Hold(-s.held); s.held = 0 }
+func (s *scope) drop() { _ = s.limiter.Hold(-s.held); s.held = 0 }
 
 // names returns all visible names, sorted.
 func (s *scope) names() []string {

@@ -14,7 +14,7 @@ import (
 
 var errBudget = errors.New("over budget")
 
-// budget stands in for the gauge of a session.
+// budget stands in for the limiter of a session.
 type budget struct{ held, limit, peak int64 }
 
 func (b *budget) grow(n int64) error {

@@ -272,7 +272,7 @@ func (m *machine) fits(n int) {
 }
 
 // hold charges n bytes that stay until they are given back. Small sums are
-// gathered first: the gauge is shared with other commands.
+// gathered first: the limiter is shared with other commands.
 func (m *machine) hold(n int) {
 	m.pending += int64(n)
 	if m.pending > 32<<10 || m.pending < -32<<10 {

@@ -91,14 +91,14 @@ func withinBounds(t *testing.T, cmd shell.Command, input string, args ...string)
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Memory, limits.Time = 32<<20, 200*time.Millisecond
-	gauge := quota.NewLimiter(limits)
-	ctx, stop := gauge.Start(context.Background())
+	limiter := quota.NewLimiter(limits)
+	ctx, stop := limiter.Start(context.Background())
 	defer stop()
 	began, peak := time.Now(), watchHeap()
 	_ = cmd.Run(ctx, &shell.Call{ // any answer will do, as long as there is one
 		Name: cmd.Name, Args: args, Stdin: stream.NewBytes([]byte(input)), Stdout: stream.NewWriter(io.Discard),
 		Stderr: io.Discard,
-		Dir:    "/", FS: vfs.New(vfs.Options{Limiter: gauge}), Limiter: gauge, Now: time.Now,
+		Dir:    "/", FS: vfs.New(vfs.Options{Limiter: limiter}), Limiter: limiter, Now: time.Now,
 		Getenv: func(string) (string, bool) { return "", false }, Environ: func() []string { return nil },
 	})
 	heap, took := peak(), time.Since(began)
@@ -108,7 +108,7 @@ func withinBounds(t *testing.T, cmd shell.Command, input string, args ...string)
 	if heap > 300<<20 {
 		t.Errorf("%s %q took %d MB", cmd.Name, args, heap>>20)
 	}
-	if held := gauge.Held(); held != 0 {
+	if held := limiter.Held(); held != 0 {
 		t.Errorf("%s %q: %d bytes are still charged", cmd.Name, args, held)
 	}
 }

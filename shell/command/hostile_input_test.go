@@ -31,14 +31,14 @@ func hostile(t *testing.T, script string, files map[string][]byte, words ...stri
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Time, limits.Files = 2*time.Second, 2000
-	gauge := quota.NewLimiter(limits)
-	fs := vfs.New(vfs.Options{Limiter: gauge})
+	limiter := quota.NewLimiter(limits)
+	fs := vfs.New(vfs.Options{Limiter: limiter})
 	for name, data := range files {
 		if err := fs.WriteFile("/box/"+name, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
+	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: limiter, Dir: "/box"})
 	runtime.GC()
 	var out strings.Builder
 	begin := time.Now()

@@ -54,30 +54,30 @@ func watchHeap() (stop func() int64) {
 }
 
 // confine runs a script with little to spend and returns what it said.
-func confine(t *testing.T, script string, files map[string]string) (said string, gauge *quota.Limiter) {
+func confine(t *testing.T, script string, files map[string]string) (said string, limiter *quota.Limiter) {
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Time, limits.Memory, limits.FileSize = confinedTime, confinedMemory, 32<<20
-	gauge = quota.NewLimiter(limits)
+	limiter = quota.NewLimiter(limits)
 	fs := vfs.New(vfs.Options{})
 	for name, data := range files {
 		if err := fs.WriteFile("/box/"+name, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
+	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: limiter, Dir: "/box"})
 	var out strings.Builder
 	_, err := ses.Run(context.Background(), &run.Request{Script: script, Stdout: io.Discard, Stderr: &out})
 	if err != nil {
 		out.WriteString(err.Error())
 	}
-	return out.String(), gauge
+	return out.String(), limiter
 }
 
 func (c trial) try(t *testing.T) {
 	runtime.GC()
 	began, peak := time.Now(), watchHeap()
-	said, gauge := confine(t, c.script, c.files)
+	said, limiter := confine(t, c.script, c.files)
 	took, heap := time.Since(began), peak()
 	t.Logf("%v, %d MB, %.120q", took.Round(time.Millisecond), heap>>20, said)
 	if took > mostTime {
@@ -89,7 +89,7 @@ func (c trial) try(t *testing.T) {
 	if c.want != "" && !strings.Contains(said, c.want) && !strings.Contains(said, "limit time=") {
 		t.Errorf("said %.300q, want %q", said, c.want)
 	}
-	if held := gauge.Held(); held > 1<<20 {
+	if held := limiter.Held(); held > 1<<20 {
 		t.Errorf("%d bytes are still charged", held)
 	}
 }
@@ -246,16 +246,16 @@ func TestJqDropsValues(t *testing.T) {
 	} {
 		limits := quota.Lenient()
 		limits.Time, limits.Memory = time.Minute, 24<<20
-		gauge := quota.NewLimiter(limits)
-		ses := shell.New(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: gauge, Dir: "/"})
+		limiter := quota.NewLimiter(limits)
+		ses := shell.New(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: limiter, Dir: "/"})
 		var out strings.Builder
 		_, err := ses.Run(context.Background(), &run.Request{Script: "jq -n '" + program + "'", Stdout: io.Discard,
 			Stderr: &out})
 		if err != nil || out.String() != "" {
 			t.Errorf("%s: %v %s", program, err, out.String())
 		}
-		if gauge.Held() != 0 {
-			t.Errorf("%s: %d bytes are still charged", program, gauge.Held())
+		if limiter.Held() != 0 {
+			t.Errorf("%s: %d bytes are still charged", program, limiter.Held())
 		}
 	}
 }

@@ -30,7 +30,7 @@ type changer interface {
 
 // opening says how a file is to be opened.
 type opening struct {
-	env  *env   // of the tree that opens: a real file is shared with its forks, their gauges are not
+	env  *env   // of the tree that opens: a real file is shared with its forks, their limiters are not
 	name string // as the user wrote it, for errors
 	flag int
 	perm fs.FileMode

@@ -93,7 +93,7 @@ func (r *dirBackend) list(rel string) ([]Info, error) {
 			}
 		}
 		if err == nil {
-			err = r.env.gauge.Fits(int64(len(infos)) * entryCost)
+			err = r.env.limiter.Fits(int64(len(infos)) * entryCost)
 		}
 	}
 	if err == io.EOF {
@@ -269,7 +269,7 @@ func (r *dirBackend) mayMove(op, old, new string) error {
 	if !info.IsDir() {
 		return nil
 	}
-	if err := r.env.gauge.Err(); err != nil { // a large tree takes time
+	if err := r.env.limiter.Err(); err != nil { // a large tree takes time
 		return err
 	}
 	entries, err := r.list(old)

@@ -109,7 +109,7 @@ func (f *File) may(not int) error {
 	case f.IsDir():
 		return ErrIsDir
 	}
-	return f.t.env.gauge.Err()
+	return f.t.env.limiter.Err()
 }
 
 // Seek implements [io.Seeker].

@@ -18,9 +18,9 @@ import (
 // otherwise.
 func (t *FS) Fork() *FS { return t.fork(t.env) }
 
-// ForkFor is Fork with a gauge of its own, which must be a fork of t's.
+// ForkFor is Fork with a limiter of its own, which must be a fork of t's.
 func (t *FS) ForkFor(g *quota.Limiter) *FS {
-	return t.fork(&env{gauge: g, strict: t.env.strict, protect: t.env.protect, now: t.env.now, seen: map[string]bool{},
+	return t.fork(&env{limiter: g, strict: t.env.strict, protect: t.env.protect, now: t.env.now, seen: map[string]bool{},
 		inodes: t.env.inodes})
 }
 
@@ -45,7 +45,7 @@ func (t *FS) fork(e *env) *FS {
 
 // View returns the same tree once more, with a watch of its own: for a script
 // that runs at the same time as others over the same files. What it holds is
-// charged to t's gauge, and closing it does nothing.
+// charged to t's limiter, and closing it does nothing.
 func (t *FS) View() *FS {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -62,7 +62,7 @@ func (t *FS) Main() {
 }
 
 // Close gives back what the tree holds in memory. A tree that is given up
-// while its gauge lives on must be closed, and not be used after.
+// while its limiter lives on must be closed, and not be used after.
 func (t *FS) Close() {
 	if t.parent != nil && t.mem == t.parent.mem {
 		return // a view
@@ -170,7 +170,7 @@ func Diff(a, b *FS) []Change {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
 			changes = append(changes, Change{"removed", name})
-		} else if !before[name].same(after[name], a.env.gauge) {
+		} else if !before[name].same(after[name], a.env.limiter) {
 			changes = append(changes, Change{"changed", name})
 		}
 	}

@@ -93,14 +93,14 @@ func (m *memory) vacancy(rel string) (*node, string, error) {
 
 // add charges for an entry and makes it.
 func (m *memory) add(dir *node, name string, n *node) error {
-	if err := m.env.gauge.Err(); err != nil {
+	if err := m.env.limiter.Err(); err != nil {
 		return err
 	}
-	if err := m.env.gauge.File(1); err != nil {
+	if err := m.env.limiter.File(1); err != nil {
 		return err
 	}
-	if err := m.env.gauge.Hold(entryCost + int64(len(n.target))); err != nil {
-		m.env.gauge.File(-1)
+	if err := m.env.limiter.Hold(entryCost + int64(len(n.target))); err != nil {
+		m.env.limiter.File(-1)
 		return err
 	}
 	n.mu.Lock()
@@ -138,8 +138,8 @@ func (m *memory) drop(dir *node, name string) {
 	n.links--
 	if n.paid > 0 {
 		n.paid--
-		m.env.gauge.File(-1)
-		m.env.gauge.Hold(-entryCost - int64(len(n.target)))
+		m.env.limiter.File(-1)
+		m.env.limiter.Hold(-entryCost - int64(len(n.target)))
 	}
 	m.free(n)
 }
@@ -147,7 +147,7 @@ func (m *memory) drop(dir *node, name string) {
 // free gives back the contents of a node that nobody can reach any more.
 func (m *memory) free(n *node) {
 	if n.links == 0 && n.handles == 0 {
-		n.data.free(m.env.gauge)
+		n.data.free(m.env.limiter)
 	}
 }
 
@@ -360,7 +360,7 @@ func (m *memory) handle(n *node, how opening) (handle, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if how.flag&os.O_TRUNC != 0 {
-		if err := n.data.truncate(m.env.gauge, 0); err != nil {
+		if err := n.data.truncate(m.env.limiter, 0); err != nil {
 			return nil, err
 		}
 		n.mtime = m.env.now()
@@ -396,7 +396,7 @@ func (h *memoryHandle) Write(p []byte) (int, error) {
 	if err := h.m.env.room("write", h.how.name, h.pos, int64(len(p))); err != nil {
 		return 0, err
 	}
-	n, err := h.n.data.writeAt(h.m.env.gauge, p, h.pos)
+	n, err := h.n.data.writeAt(h.m.env.limiter, p, h.pos)
 	h.pos += int64(n)
 	h.n.mtime = h.m.env.now()
 	return n, err
@@ -427,7 +427,7 @@ func (h *memoryHandle) Truncate(size int64) error {
 	h.n.mu.Lock()
 	defer h.n.mu.Unlock()
 	h.n.mtime = h.m.env.now()
-	return h.n.data.truncate(h.m.env.gauge, size)
+	return h.n.data.truncate(h.m.env.limiter, size)
 }
 
 func (h *memoryHandle) info() (Info, error) { return h.n.info(""), nil }

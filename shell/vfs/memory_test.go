@@ -157,7 +157,7 @@ func entryNames(t *testing.T, v *FS, dir string) (names []string) {
 	return names
 }
 
-func TestTrippedGaugeStopsFiles(t *testing.T) {
+func TestTrippedLimiterStopsFiles(t *testing.T) {
 	g := quota.NewLimiter(quota.Lenient())
 	v := New(Options{Limiter: g})
 	put(t, v, "/box/f", "x")

@@ -107,7 +107,7 @@ func refused(err error) bool {
 }
 
 func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
-	if err := t.env.gauge.Err(); err != nil {
+	if err := t.env.limiter.Err(); err != nil {
 		return nil, err
 	}
 	create, exclusive := flag&os.O_CREATE != 0, flag&os.O_EXCL != 0

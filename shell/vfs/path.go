@@ -97,7 +97,7 @@ func (t *FS) lead(name string, follow bool) (place, error) {
 
 // jump follows the symbolic link at link, which is an entry of dir.
 func (t *FS) jump(dir, link place, rest string) (place, string, error) {
-	if err := t.env.gauge.Err(); err != nil { // long ways through many links take time
+	if err := t.env.limiter.Err(); err != nil { // long ways through many links take time
 		return dir, "", err
 	}
 	target, err := link.g.b.readlink(link.rel)

@@ -75,7 +75,7 @@ func (t *FS) ReadFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	room := f.Size() + 512
-	if err := t.env.gauge.Fits(room); err != nil {
+	if err := t.env.limiter.Fits(room); err != nil {
 		return nil, err
 	}
 	all := make([]byte, 0, room)
@@ -91,7 +91,7 @@ func (t *FS) ReadFile(name string) ([]byte, error) {
 		if len(all) < cap(all) {
 			continue
 		}
-		if err := t.env.gauge.Fits(2 * int64(cap(all))); err != nil {
+		if err := t.env.limiter.Fits(2 * int64(cap(all))); err != nil {
 			return nil, err
 		}
 		all = append(make([]byte, 0, 2*cap(all)), all...)

@@ -125,7 +125,7 @@ func (h *realHandle) Write(p []byte) (int, error) {
 	if err := h.env.room("write", h.how.name, h.pos.Load(), int64(len(p))); err != nil {
 		return 0, err
 	}
-	if err := h.env.gauge.Print(int64(len(p))); err != nil {
+	if err := h.env.limiter.Print(int64(len(p))); err != nil {
 		return 0, err
 	}
 	n, err := h.File.Write(p)

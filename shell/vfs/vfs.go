@@ -66,7 +66,7 @@ type FS struct {
 
 // env is what all parts of a tree share.
 type env struct {
-	gauge   *quota.Limiter
+	limiter *quota.Limiter
 	strict  bool
 	protect *protect.Set
 	now     func() time.Time
@@ -90,7 +90,7 @@ func New(o Options) *FS {
 	if o.Protect == nil {
 		o.Protect = protect.Default()
 	}
-	e := &env{gauge: o.Limiter, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64),
+	e := &env{limiter: o.Limiter, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64),
 		seen: map[string]bool{}}
 	if e.now == nil {
 		e.now = time.Now
@@ -117,7 +117,7 @@ func (t *FS) furnish() {
 func (t *FS) Watch(f func(what, path string, bytes int64)) {
 	if f == nil {
 		t.watch.Store(nil)
-		t.env.gauge.File(-t.env.made.Swap(0))
+		t.env.limiter.File(-t.env.made.Swap(0))
 		return
 	}
 	t.watch.Store(&f)
@@ -235,7 +235,7 @@ func (t *FS) isMain() bool {
 
 // maxSize is how long a file may become by writing.
 func (e *env) maxSize() int64 {
-	l := e.gauge.Limits()
+	l := e.limiter.Limits()
 	if e.strict {
 		return l.FileSize
 	}
@@ -249,10 +249,10 @@ func (e *env) entry(p place) error {
 	if !p.g.real {
 		return nil
 	}
-	if err := e.gauge.Err(); err != nil {
+	if err := e.limiter.Err(); err != nil {
 		return err
 	}
-	if err := e.gauge.File(1); err != nil {
+	if err := e.limiter.File(1); err != nil {
 		return err
 	}
 	e.made.Add(1)
@@ -270,7 +270,7 @@ func (e *env) room(op, name string, pos, more int64) error {
 
 // readable refuses a real file that the strict profile finds too large.
 func (e *env) readable(name string, size int64) error {
-	if limit := e.gauge.Limits().FileSize; e.strict && size > limit {
+	if limit := e.limiter.Limits().FileSize; e.strict && size > limit {
 		return tooLarge("open", name, "it has", size, limit)
 	}
 	return nil
@@ -282,7 +282,7 @@ func (e *env) allow(key string, size int64) {
 	defer e.mu.Unlock()
 	if !e.seen[key] {
 		e.seen[key] = true
-		e.gauge.Extend(time.Duration(float64(size) / (25 << 20) * float64(time.Second)))
+		e.limiter.Extend(time.Duration(float64(size) / (25 << 20) * float64(time.Second)))
 	}
 }
 

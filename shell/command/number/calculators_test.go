@@ -18,19 +18,19 @@ func calculate(t *testing.T, cmd shell.Command, input string, args ...string) {
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Memory, limits.Time = 32<<20, 300*time.Millisecond
-	gauge := quota.NewLimiter(limits)
-	ctx, stop := gauge.Start(context.Background())
+	limiter := quota.NewLimiter(limits)
+	ctx, stop := limiter.Start(context.Background())
 	defer stop()
 	start := time.Now()
 	_ = cmd.Run(ctx, &shell.Call{ // any answer will do, as long as there is one
 		Name: cmd.Name, Args: args, Stdin: stream.NewBytes([]byte(input)), Stdout: stream.NewWriter(nil), Stderr: io.Discard,
-		Dir: "/box", FS: vfs.New(vfs.Options{}), Limiter: gauge, Now: time.Now,
+		Dir: "/box", FS: vfs.New(vfs.Options{}), Limiter: limiter, Now: time.Now,
 		Getenv: func(string) (string, bool) { return "", false },
 	})
 	if took := time.Since(start); took > testload.Bound(3*time.Second) {
 		t.Errorf("%s %q %q took %v", cmd.Name, args, input, took)
 	}
-	if held := gauge.Held(); held != 0 && gauge.Err() == nil {
+	if held := limiter.Held(); held != 0 && limiter.Err() == nil {
 		t.Errorf("%s %q %q kept %d bytes", cmd.Name, args, input, held)
 	}
 }
