@@ -31,13 +31,13 @@ var arrows = map[string]string{
 	"internal/ownerfile/database": "internal/ownerfile run/fault",
 	// may it?
 	"quota":           "internal/ownerfile run/fault",
-	"policy":          "internal/lazyregexp internal/protect run/fault shell/spec",
+	"policy":          "internal/lazyregexp internal/protect run/fault shell/bashsyntax shell/spec",
 	"audit":           "internal/ownerfile internal/redact internal/text run/fault",
 	"audit/sqlite":    "audit internal/ownerfile/database run/fault",
 	"gate":            "audit internal/redact internal/text policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell":                                "quota run run/fault shell/pattern shell/regex shell/spec shell/stream shell/strftime shell/vfs",
+	"shell":                                "quota run run/fault shell/bashsyntax shell/pattern shell/regex shell/spec shell/stream shell/strftime shell/vfs",
 	"shell/awk":                            "shell/regex shell/stream shell/strftime",
 	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
 	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/stream shell/vfs",
@@ -49,6 +49,7 @@ var arrows = map[string]string{
 	"shell/command/number":                 "quota shell shell/command/internal/cli shell/regex",
 	"shell/command/system":                 "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/stream shell/strftime shell/vfs",
 	"shell/command/text":                   "internal/lazyregexp quota run/fault shell shell/awk shell/command/internal/cli shell/command/internal/datetime shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/bashsyntax":                     "",
 	"shell/jq":                             "quota run/fault shell/stream",
 	"shell/pattern":                        "",
 	"shell/regex":                          "",

@@ -138,6 +138,9 @@ func (p *optionParser) long(c *command, w word, rest []word) (took bool, f *find
 	if ok = ok && len(key) > 1; !ok && c != nil {
 		return false, c.unlisted("--"+key, p.prog)
 	}
+	if !ok {
+		kind = 0 // of a short option: --q is not -q
+	}
 	if full, some := p.options.long(key); !ok && key != "" && some {
 		key, kind = full, p.options[full]
 	}

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/run/fault"
+	"hako/shell/bashsyntax"
 )
 
 // maxScript is the size of the largest script that is parsed.
@@ -57,7 +58,7 @@ func ParseScript(src string) (*syntax.File, error) {
 	if err != nil {
 		return nil, parseFault(err)
 	}
-	return f, nil
+	return bashsyntax.Correct(f), nil
 }
 
 // gotFurther reports whether the parser got further than before.

@@ -122,7 +122,13 @@ func TestFunctions(t *testing.T) {
 		"cat() { echo; }; command cat /etc/passwd",
 		"f() { touch /x; }",
 		"g; g() { ls; }",
+		// The list after a declaration runs at once, not when the function is called.
+		"printf '%s' \"$X\" > p.diff; patch -p1 < p.diff",
+		"f() { :; } && printf '%s' \"$X\" > p.diff; patch -p1 < p.diff",
+		"true || f() { :; } && printf '%s' \"$X\" > p.diff; patch -p1 < p.diff",
 	}, Deny)
+	container := Default("container", Options{Root: "/workspace"})
+	check(t, container, []string{`c=rm; f() { :; } && "$c" -rf x; c=ls`}, Deny)
 }
 
 func TestProfiles(t *testing.T) {

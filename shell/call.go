@@ -271,30 +271,32 @@ func (c *Call) inputs(names []string, open func(string) (*vfs.File, error)) iter
 	}
 	return func(yield func(Input) bool) {
 		for _, name := range names {
-			if IsStdin(name) {
-				if !yield(c.StdinInput().Named(name)) {
-					return
-				}
-				continue
-			}
-			f, err := open(name)
-			if err == nil && f.IsDir() {
-				f.Close()
-				err = vfs.ErrIsDir
-			}
-			if err != nil {
-				c.WarnFile(name, err)
-				continue
-			}
-			in := Input{c.Reader(f), name, f}
-			more := yield(in)
-			in.Release()
-			f.Close()
-			if !more {
+			if !c.input(name, open, yield) {
 				return
 			}
 		}
 	}
+}
+
+// input opens one operand for yield. The file is closed even if yield panics, as commands
+// do to end: closing it puts it on record.
+func (c *Call) input(name string, open func(string) (*vfs.File, error), yield func(Input) bool) (more bool) {
+	if IsStdin(name) {
+		return yield(c.StdinInput().Named(name))
+	}
+	f, err := open(name)
+	if err == nil && f.IsDir() {
+		f.Close()
+		err = vfs.ErrIsDir
+	}
+	if err != nil {
+		c.WarnFile(name, err)
+		return true
+	}
+	defer f.Close()
+	in := Input{c.Reader(f), name, f}
+	defer in.Release()
+	return yield(in)
 }
 
 // Reader wraps a file so that over-long lines are charged to the session.

@@ -103,7 +103,7 @@ func (p *proc) afterStatus(st *syntax.Stmt) {
 		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
 			return // its last command has been asked already
 		}
-	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.FuncDecl:
+	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
 		if p.unopened != st {
 			return // so have the commands inside
 		}
@@ -443,15 +443,6 @@ func (p *proc) binary(c *syntax.BinaryCmd) {
 // list runs commands joined by && and ||. The tree leans to the left and may be
 // as deep as the script is long, so it is not followed by recursion.
 func (p *proc) list(c *syntax.BinaryCmd) {
-	if f, ok := c.Y.Cmd.(*syntax.FuncDecl); ok {
-		whole := afterBody(f, func(declared *syntax.Stmt) *syntax.Stmt {
-			return &syntax.Stmt{Cmd: &syntax.BinaryCmd{OpPos: c.OpPos, Op: c.Op, X: c.X, Y: declared}, Position: c.X.Position}
-		})
-		if whole != nil {
-			p.stmt(whole)
-			return
-		}
-	}
 	var few [8]*syntax.BinaryCmd
 	outer := few[:0]
 	for inner := joinedBy(c.X); inner != nil; inner = joinedBy(c.X) {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ type expander struct {
 	spans []span // parts of cur that were quoted
 	glob  bool   // cur has an unquoted * ? [ or group
 	any   bool   // the field exists even if it is empty
+	blank bool   // the expansion before ended in a blank separator
 }
 
 type span struct{ from, to int }
@@ -191,10 +193,10 @@ func (e *expander) part(part syntax.WordPart, quoted bool) {
 	}
 }
 
-// double expands "…". Between quotes $@ without elements leaves nothing.
+// double expands "…". Between quotes $@ without elements leaves nothing, unless there is
+// other text.
 func (e *expander) double(q *syntax.DblQuoted) {
-	onlyList := len(q.Parts) == 1 && isList(q.Parts[0])
-	if !onlyList {
+	if !slices.ContainsFunc(q.Parts, isList) {
 		e.any = true
 	}
 	for _, part := range q.Parts {
@@ -287,6 +289,7 @@ func (e *expander) unquoted(s string) {
 const checkFrom = 32 << 10
 
 func (e *expander) raw(s string) {
+	e.blank = false
 	if n := len(e.cur) + len(s); n > checkFrom && n > cap(e.cur) {
 		if err := e.p.ses.Limiter.Fits(int64(2 * n)); err != nil {
 			e.p.bad = err

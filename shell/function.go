@@ -12,10 +12,6 @@ func (p *proc) define(c *syntax.FuncDecl) {
 		p.status = 2
 		return
 	}
-	if list := afterBody(c, func(declared *syntax.Stmt) *syntax.Stmt { return declared }); list != nil {
-		p.stmt(list)
-		return
-	}
 	p.status = 0
 	p.ownFuncs()
 	size := max(int64(c.Body.End().Offset()-c.Body.Pos().Offset())*perSourceByte, 256)
@@ -30,24 +26,6 @@ func (p *proc) define(c *syntax.FuncDecl) {
 		size += old.size
 	}
 	p.funcs[c.Name.Value] = &function{name: c.Name.Value, body: c.Body, file: p.file, size: size}
-}
-
-// afterBody returns "f() { …; } && cmd" as the list that it is, or nil for a plain
-// declaration: the parser takes the whole list for the body. The declaration
-// itself goes through wrap.
-func afterBody(c *syntax.FuncDecl, wrap func(*syntax.Stmt) *syntax.Stmt) *syntax.Stmt {
-	joined, ok := c.Body.Cmd.(*syntax.BinaryCmd)
-	if !ok {
-		return nil
-	}
-	declared, list := *c, *c.Body
-	declared.Body = joined.X
-	first := afterBody(&declared, wrap)
-	if first == nil {
-		first = wrap(&syntax.Stmt{Cmd: &declared, Position: c.Position})
-	}
-	list.Cmd = &syntax.BinaryCmd{OpPos: joined.OpPos, Op: joined.Op, X: first, Y: joined.Y}
-	return &list
 }
 
 // perSourceByte is about what a byte of a script takes as a tree, which a

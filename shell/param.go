@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -425,7 +426,7 @@ func (p *proc) missing(ref reference, w *syntax.Word) {
 
 // inner expands the word of ${x:-word} in its own quoting.
 func (e *expander) inner(w *syntax.Word, quoted bool) {
-	if quoted && emptyWord(w) {
+	if quoted && (emptyWord(w) || !slices.ContainsFunc(w.Parts, isList)) {
 		e.any = true // "${@:+}" is an empty field
 	}
 	if w == nil || !e.p.deeper() {

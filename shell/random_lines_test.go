@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Variables that set how many random lines are compared with bash, and the seed.
@@ -18,7 +17,8 @@ const (
 )
 
 // TestRandomLines compares random lines with bash: what they print and their status.
-// Each line runs in a subshell, many lines in one script.
+// Each line runs in a subshell, many lines in one script. The lines are the same every
+// time; HAKO_RANDOM_SEED gives others.
 func TestRandomLines(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -27,7 +27,7 @@ func TestRandomLines(t *testing.T) {
 		}
 		t.Skip("needs bash")
 	}
-	count, seed := uint64(2000), uint64(time.Now().UnixNano())
+	count, seed := uint64(2000), uint64(1)
 	if !testing.Short() {
 		count = 20000
 	}
@@ -231,8 +231,8 @@ func (g lineGenerator) expansion() string {
 		return "${" + name + g.of(":-", "-", ":+", "+") + inner + "}"
 	case 1:
 		return "${" + cut + g.of("#", "##", "%", "%%") + pat + "}"
-	case 2:
-		return "${" + name + g.of("/", "//", "/#", "/%") + pat + "/" + g.of("", "R", "<&>", "$y", "\\&") + "}"
+	case 2: // no slash in the pattern: the replacement would begin with one, and match files of the machine
+		return "${" + name + g.of("/", "//", "/#", "/%") + strings.ReplaceAll(pat, "/", "") + "/" + g.of("", "R", "<&>", "$y", "\\&") + "}"
 	case 3:
 		return "${" + name + g.of(":0", ":1", ":1:1", ": -1", ":0:2", ": -2:1", ":9") + "}"
 	case 4:

@@ -43,6 +43,7 @@ import (
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
+	"hako/shell/bashsyntax"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
@@ -109,7 +110,11 @@ func New(o Options) *Session {
 	}
 	if o.Parse == nil {
 		o.Parse = func(src string) (*syntax.File, error) {
-			return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+			f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+			if err != nil {
+				return nil, err
+			}
+			return bashsyntax.Correct(f), nil
 		}
 	}
 	s := &Session{Options: o}

@@ -6,6 +6,8 @@ func (e *expander) split(s string) {
 		return
 	}
 	ifs := e.p.ifs()
+	blank := e.blank
+	e.blank = false
 	for i := 0; i < len(s); {
 		j := i
 		for j < len(s) && ifs[s[j]] == 0 {
@@ -16,7 +18,7 @@ func (e *expander) split(s string) {
 			i = j
 			continue
 		}
-		hard := false
+		start, hard := i, false
 		for i < len(s) && ifs[s[i]] != 0 {
 			if ifs[s[i]] == hardSep {
 				if hard {
@@ -26,10 +28,11 @@ func (e *expander) split(s string) {
 			}
 			i++
 		}
-		if hard {
+		if hard && !(start == 0 && blank) { // a blank before it is the same separator
 			e.any = true
 		}
 		e.end()
+		e.blank = !hard && i == len(s)
 		if len(e.out)&1023 == 0 && !e.room() {
 			return
 		}

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -63,9 +64,12 @@ func (o *ShellOptions) Register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 0, "make chance repeatable; each `N` gives another")
 	f.StringVar(&o.Clock, "clock", "", "fix the clock at `TIME` (2006-01-02T15:04:05Z)")
 	for _, s := range setFlags {
-		f.BoolFuncP(s.name, s.letter, s.help, func(string) error {
-			o.Set = append(o.Set, s.name)
-			return nil
+		f.BoolFuncP(s.name, s.letter, s.help, func(value string) error {
+			on, err := strconv.ParseBool(value)
+			if on {
+				o.Set = append(o.Set, s.name)
+			}
+			return err
 		})
 	}
 }

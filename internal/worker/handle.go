@@ -132,7 +132,8 @@ func (h *Handle) runOn(ctx context.Context, p *process, req *run.Request) (run.R
 		return run.Result{Exit: notRun}, h.withReopenHint(err)
 	}
 	p.setHeld(done.Held)
-	if cerr := h.services.Budget.Charge(done.Pending); err == nil && cerr != nil && done.Pending != (quota.Usage{}) {
+	pending := scriptUsage(done.Pending)
+	if cerr := h.services.Budget.Charge(pending); err == nil && cerr != nil && pending != (quota.Usage{}) {
 		err = cerr
 	}
 	return done.Result, err

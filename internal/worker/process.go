@@ -13,6 +13,7 @@ import (
 
 	"hako/audit"
 	"hako/gate"
+	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -254,7 +255,12 @@ func (p *process) charge(body []byte) error {
 	if h == nil {
 		return errNoBox
 	}
-	return h.services.Budget.Charge(m.Usage)
+	return h.services.Budget.Charge(scriptUsage(m.Usage))
+}
+
+// scriptUsage is the part of a usage that scripts have. A worker has no model, so it cannot charge tokens.
+func scriptUsage(u quota.Usage) quota.Usage {
+	return quota.Usage{Read: u.Read, Written: u.Written, Scripts: u.Scripts}
 }
 
 // ask puts a question to a person. That time is not charged to the script.

@@ -146,8 +146,8 @@ func (s *splitter) setChunks(text string) (err error) {
 }
 
 func (s *splitter) run(in shell.Input) (err error) {
+	defer func() { err = cmp.Or(err, s.close()) }()
 	defer cli.Catch(&err)
-	defer s.close()
 	switch s.mode {
 	case 'l', 'b':
 		s.bySize(in, unit{bytes: s.mode == 'b', end: s.end})
@@ -211,7 +211,7 @@ func pow(base int64, n int) int64 {
 
 // begin starts the next piece.
 func (s *splitter) begin() {
-	s.close()
+	cli.Check(s.close())
 	name, ok := s.name(s.made)
 	if !ok {
 		fail(1, "output file suffixes exhausted")
@@ -227,15 +227,15 @@ func (s *splitter) begin() {
 	s.file, s.out = f, stream.NewWriter(f)
 }
 
-func (s *splitter) close() {
+func (s *splitter) close() error {
 	if s.file == nil {
-		return
+		return nil
 	}
 	err := s.out.Flush()
 	s.out.Release()
 	err = cmp.Or(err, s.file.Close())
 	s.file = nil
-	cli.Check(err)
+	return err
 }
 
 // bySize makes pieces of so many lines or bytes.
