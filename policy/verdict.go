@@ -135,11 +135,6 @@ func refusal(where, why, hint string) *finding {
 	return &finding{effect: Deny, why: why, where: where, hint: hint}
 }
 
-// lateRefusal refuses what is only known at run time; Call decides then.
-func lateRefusal(where, why, hint string) *finding {
-	return &finding{effect: Deny, late: true, why: why, where: where, hint: hint}
-}
-
 // notAllowed returns the finding unless it allows the command.
 func notAllowed(f *finding) *finding {
 	if f != nil && f.effect == Allow {

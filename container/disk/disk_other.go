@@ -12,7 +12,7 @@ func Possible() error {
 
 // New returns the same: there are no disks here.
 func New(_ context.Context, _ string, bytes int64) (*Disk, error) {
-	if bytes < Smallest {
+	if bytes < smallest {
 		return nil, tooSmall(bytes)
 	}
 	return nil, Possible()

@@ -352,13 +352,18 @@ func (p *Parser) quote() {
 	p.put(s)
 }
 
+// A jsonError is what is wrong with a string, in the words of jq.
+type jsonError string
+
+func (e jsonError) Error() string { return string(e) }
+
 // unquoteJSON replaces the escapes of the text between two quotes; bytes that are not
 // UTF-8 become the replacement character.
 func unquoteJSON(text []byte) (string, error) {
 	plain, escaped := true, false
 	for _, ch := range text {
 		if ch < ' ' {
-			return "", errors.New("Invalid string: control characters from U+0000 through U+001F must be escaped")
+			return "", jsonError("Invalid string: control characters from U+0000 through U+001F must be escaped")
 		}
 		escaped = escaped || ch == '\\'
 		plain = plain && ch < 0x80
@@ -387,7 +392,7 @@ func unescapeJSON(s string) (string, error) {
 		}
 		r := unicodeEscape(s)
 		if r < 0 {
-			return "", errors.New("Invalid escape")
+			return "", jsonError("Invalid escape")
 		}
 		s = s[6:]
 		if utf16.IsSurrogate(r) { // half of a pair; alone it is invalid

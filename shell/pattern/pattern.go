@@ -49,9 +49,6 @@ type Pattern struct {
 	groups bool     // it has an extended form
 }
 
-// hasMeta reports whether s has a character that is special in a pattern.
-func hasMeta(s string) bool { return strings.ContainsAny(s, `*?[\`) }
-
 // Quote returns a pattern that matches s and nothing else.
 func Quote(s string) string {
 	if !strings.ContainsAny(s, `*?[]\!@+()|-^`) {
