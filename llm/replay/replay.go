@@ -125,11 +125,7 @@ func (st *step) say(ctx context.Context, on func(string)) error {
 	if on == nil {
 		return nil
 	}
-	pieces := st.pieces
-	if pieces == nil {
-		pieces = inPieces(st.turn.Text)
-	}
-	for _, piece := range pieces {
+	for piece := range st.streamed {
 		on(piece)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -138,13 +134,21 @@ func (st *step) say(ctx context.Context, on func(string)) error {
 	return nil
 }
 
-// inPieces cuts a text into small pieces, between characters.
-func inPieces(s string) (list []string) {
-	for s != "" {
-		piece := text.Prefix(s, 16)
-		list, s = append(list, piece), s[len(piece):]
+// streamed yields the pieces of the text: those of the script, or small ones that end between characters.
+func (st *step) streamed(yield func(string) bool) {
+	for _, piece := range st.pieces {
+		if !yield(piece) {
+			return
+		}
 	}
-	return list
+	rest := st.turn.Text
+	for st.pieces == nil && rest != "" {
+		piece := text.Prefix(rest, 16)
+		if !yield(piece) {
+			return
+		}
+		rest = rest[len(piece):]
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {
