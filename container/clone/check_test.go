@@ -150,6 +150,7 @@ func FuzzRefs(f *testing.F) {
 func FuzzSpeech(f *testing.F) {
 	f.Add("remote: \x1b[2Jhello\r\x07 50%\r\nfatal: no\n", 3)
 	f.Add("remote: hunter22hunter22\n", 5)
+	f.Add("remote: hunter2\x1f2\n", 40)
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		var told []string
 		s := &gitOutput{clean: func(s string) string { return strings.ReplaceAll(s, "hunter22", "***") },

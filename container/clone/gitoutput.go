@@ -38,7 +38,8 @@ func (s *gitOutput) Write(p []byte) (int, error) {
 }
 
 func (s *gitOutput) end(transient bool) {
-	line := text.Line(s.clean(string(s.line)), maxLine)
+	// Twice: dropping control characters may put a secret together again.
+	line := s.clean(text.Line(s.clean(string(s.line)), maxLine))
 	s.line = s.line[:0]
 	if line == "" {
 		return
